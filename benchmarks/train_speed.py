@@ -1,0 +1,193 @@
+"""Training speed of RMLS on Delicious (k = 250, alpha = 5): kernel against plain NumPy.
+
+Prints, from one run on one machine: seconds per pass of the kernel on one and two threads and of a
+NumPy mini-batch implementation of the same objective; the two ratios; and how far the kernel's
+inner loop is from what this machine can do, by the arithmetic stated at the end.
+
+    python benchmarks/train_speed.py [--passes 10] [--numpy-passes 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+
+import numpy as np
+from numba import njit
+
+from rmls.core.errors import RmlsError
+from rmls.datasets import load, make_longtail
+from rmls.features import unit_rows
+from rmls.kernels import cpu
+from rmls.models.training import Rows, Sgd, start_params
+
+K, ALPHA, RATE, BATCH = 250, 5, 0.1, 64
+
+
+def read_data():
+    try:
+        data = load("delicious")
+    except RmlsError:
+        data = make_longtail(16105, 500, 983, labels_per_row=19.0, features_per_row=18.0)
+        print("delicious is not at hand; using generated data of its size")
+    data = data.train
+    return unit_rows(data.X), data.Y
+
+
+class Kernel:
+    """The product's kernel: online, row-wise AdaGrad."""
+
+    def __init__(self, X, Y, threads, floor=0.0):
+        n, d = X.shape
+        m = Y.shape[1]
+        self.rows = Rows.of(X, Y, np.arange(n), np.ones(n))
+        params, accumulators = start_params((d, m, K), "projection", 0, 0.1, False)
+        self.sgd = Sgd(params, accumulators, 0, n_threads=threads)
+        zero, infinity = np.float32(0), np.float32(np.inf)
+        weights = np.ones(m, np.float32)
+        self.sgd.objective = cpu.Objective(
+            0, 0, float(ALPHA), 0, False, zero, infinity, np.float32(floor), weights
+        )
+        self.number = 0
+
+    def run_pass(self):
+        self.sgd.run_pass(self.rows, self.number, (RATE, RATE))
+        self.number += 1
+
+
+class PlainNumpy:
+    """The same objective in mini-batches of 64 rows, with NumPy and nothing else."""
+
+    def __init__(self, X, Y):
+        self.X, self.Y = X, Y
+        d, m = X.shape[1], Y.shape[1]
+        params, accumulators = start_params((d, m, K), "projection", 0, 0.1, False)
+        (self.W, self.b, self.L, self.c), self.acc = params, accumulators
+        self.rng = np.random.default_rng(0)
+
+    def run_pass(self):
+        order = self.rng.permutation(self.X.shape[0])
+        for start in range(0, len(order), BATCH):
+            self.step(order[start : start + BATCH])
+
+    def sample(self, rows):
+        """Return (position in the batch, label, target) of all relevant and sampled labels."""
+        m = self.Y.shape[1]
+        positions, labels, targets = [], [], []
+        for position, row in enumerate(rows):
+            relevant = self.Y.indices[self.Y.indptr[row] : self.Y.indptr[row + 1]]
+            irrelevant = np.ones(m, dtype=bool)
+            irrelevant[relevant] = False
+            pool = np.flatnonzero(irrelevant)
+            count = min(ALPHA * len(relevant), len(pool))
+            drawn = self.rng.choice(pool, count, replace=False)
+            labels += [relevant, drawn]
+            targets += [np.ones(len(relevant), np.float32), -np.ones(count, np.float32)]
+            positions.append(np.full(len(relevant) + count, position))
+        return np.concatenate(positions), np.concatenate(labels), np.concatenate(targets)
+
+    def step(self, rows):
+        X = self.X[rows]
+        h = np.tanh(X @ self.W + self.b)
+        positions, labels, targets = self.sample(rows)
+        vectors = self.L[labels]
+        scores = np.einsum("ij,ij->i", h[positions], vectors) + self.c[labels]
+        slopes = -targets / (1 + np.exp(targets * scores))
+        grad_L = np.zeros_like(self.L)
+        np.add.at(grad_L, labels, slopes[:, None] * h[positions])
+        grad_c = np.bincount(labels, slopes, minlength=len(self.c)).astype(np.float32)
+        grad_h = np.zeros_like(h)
+        np.add.at(grad_h, positions, slopes[:, None] * vectors)
+        grad_z = grad_h * (1 - h * h)
+        for param, gradient, acc in (
+            (self.L, grad_L, self.acc.L),
+            (self.W, X.T @ grad_z, self.acc.W),
+        ):
+            acc += (gradient**2).mean(axis=1, keepdims=True)
+            param -= RATE * gradient / np.sqrt(acc)
+        for param, gradient, acc in (
+            (self.c, grad_c, self.acc.c),
+            (self.b, grad_z.sum(axis=0), self.acc.b),
+        ):
+            acc += gradient**2
+            param -= RATE * gradient / np.sqrt(acc)
+
+
+@njit(fastmath=True)
+def touch_labels(L, h, grad, labels):
+    """Do the three multiply-adds per number that a label costs, and nothing else."""
+    k = len(h)
+    for position in range(len(labels)):
+        label = labels[position]
+        total = np.float32(0)
+        for q in range(k):
+            total += h[q] * L[label, q]
+        slope = total * np.float32(1e-9)
+        for q in range(k):
+            grad[q] += slope * L[label, q]
+        for q in range(k):
+            L[label, q] -= slope * h[q]
+
+
+def machine_limit(n_labels, repeats=5):
+    """Return nanoseconds per label of `touch_labels` on random rows of a matrix of this size."""
+    rng = np.random.default_rng(0)
+    L = rng.standard_normal((n_labels, K)).astype(np.float32)
+    h, grad = L[0].copy(), np.zeros(K, np.float32)
+    labels = rng.integers(0, n_labels, 200_000).astype(np.int32)
+    touch_labels(L, h, grad, labels[:10])
+    return min(cpu_seconds(touch_labels, L, h, grad, labels) for _ in range(repeats)) / 2e-4
+
+
+def cpu_seconds(function, *arguments):
+    started = time.process_time()
+    function(*arguments)
+    return time.process_time() - started
+
+
+def wall_seconds(function):
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--passes", type=int, default=10)
+    parser.add_argument("--numpy-passes", type=int, default=2)
+    options = parser.parse_args()
+    X, Y = read_data()
+    steps = Y.nnz * (1 + ALPHA)
+    one, two, thinned = Kernel(X, Y, 1), Kernel(X, Y, 2), Kernel(X, Y, 1, floor=0.02)
+    plain = PlainNumpy(X, Y)
+    for runner in (one, two, thinned):
+        runner.run_pass()
+    limit_ns = machine_limit(Y.shape[1])
+    walls = {name: [] for name in ("one", "two", "thinned", "plain")}
+    cpu_one = []
+    for number in range(options.passes):
+        started = time.process_time()
+        walls["one"].append(wall_seconds(one.run_pass))
+        cpu_one.append(time.process_time() - started)
+        walls["two"].append(wall_seconds(two.run_pass))
+        walls["thinned"].append(wall_seconds(thinned.run_pass))
+        if number < options.numpy_passes:
+            walls["plain"].append(wall_seconds(plain.run_pass))
+    median = {name: statistics.median(values) for name, values in walls.items()}
+    kernel_ns = statistics.median(cpu_one) / steps * 1e9
+    print(f"rows {X.shape[0]}, labels {Y.shape[1]}, k {K}, alpha {ALPHA}: {steps} label steps a pass")
+    print(f"kernel, 1 thread            {median['one']:8.3f} s a pass")
+    print(f"kernel, 2 threads           {median['two']:8.3f} s a pass")
+    print(f"kernel, gradient_floor 0.02 {median['thinned']:8.3f} s a pass (1 thread)")
+    print(f"plain NumPy mini-batches    {median['plain']:8.3f} s a pass")
+    print(f"NumPy / kernel (1 thread)   {median['plain'] / median['one']:8.1f}")
+    print(f"1 thread / 2 threads        {median['one'] / median['two']:8.2f}")
+    print(f"machine limit               {limit_ns:8.1f} ns a label: 3 x {K} multiply-adds on a random")
+    print(f"                            row of {Y.shape[1]} x {K} float32, {3 * K / limit_ns:.1f} G/s")
+    print(f"kernel, all of a pass       {kernel_ns:8.1f} ns a label (CPU time)")
+    print(f"kernel / limit              {kernel_ns / limit_ns:8.2f}")
+
+
+if __name__ == "__main__":
+    main()

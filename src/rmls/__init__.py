@@ -1,0 +1,42 @@
+"""Classification with many labels, most of them rare.
+
+>>> from rmls import RMLS
+>>> model = RMLS(n_components=8, max_iter=50).fit([[1, 0], [0, 1]], [["tax"], ["law"]])
+>>> model.predict([[0, 1]])
+[['law']]
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from rmls.datasets import Dataset, make_longtail
+    from rmls.metrics import evaluate
+    from rmls.models import RMLS
+    from rmls.models.storage import load_model as load
+
+_HOME = {
+    "Dataset": "rmls.datasets",
+    "RMLS": "rmls.models",
+    "evaluate": "rmls.metrics",
+    "load": "rmls.models.storage:load_model",
+    "make_longtail": "rmls.datasets",
+}
+
+__all__ = ["RMLS", "Dataset", "evaluate", "load", "make_longtail"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names on first use, so that the command line starts fast."""
+    if name in _HOME:
+        module, _, attribute = _HOME[name].partition(":")
+        return getattr(import_module(module), attribute or name)
+    raise AttributeError(f"module 'rmls' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

@@ -1,0 +1,7 @@
+"""A fitted model ↔ a folder of one JSON file and memory-mapped arrays, without pickle."""
+
+from rmls.archive.checks import check_arrays
+from rmls.archive.reading import Archive, read_archive
+from rmls.archive.writing import write_archive
+
+__all__ = ["Archive", "check_arrays", "read_archive", "write_archive"]

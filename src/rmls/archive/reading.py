@@ -1,0 +1,137 @@
+"""Read an archive: check everything it announces, then map its arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any
+
+from numpy.typing import NDArray
+
+from rmls.archive._manifest import decode_manifest
+from rmls.archive._opening import open_files
+from rmls.archive._tensors import CHUNK, Tensor, TensorFileError, map_tensors, read_layout
+from rmls.archive.layout import ARRAYS_NAME, MANIFEST_NAME, MAX_MANIFEST_SIZE, RESERVED_KEYS
+from rmls.core.errors import ArchiveError
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """What an archive holds.
+
+    Attributes
+    ----------
+    path : Path
+        As it was given.
+    manifest : dict
+        As it was written.
+    arrays : mapping of str to ndarray
+        Read-only and memory-mapped: a page is read when it is first used.
+
+    Examples
+    --------
+    >>> archive = Archive(Path("model"), {"method": "RMLS"}, {})
+    >>> archive.manifest["method"]
+    'RMLS'
+    """
+
+    path: Path
+    manifest: dict[str, Any] = field(repr=False)
+    arrays: Mapping[str, NDArray[Any]] = field(repr=False)
+
+
+def read_archive(path: str | PathLike[str], *, verify: bool = True) -> Archive:
+    """Load a folder that `write_archive` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+    verify : bool, default True
+        Compare both files with their checksums, which reads them once from end to end.
+        Without it every size, shape and type is still checked, but not the values.
+
+    Returns
+    -------
+    Archive
+
+    Raises
+    ------
+    ArchiveError
+        One sentence that names the path and what is wrong with it.
+
+    Notes
+    -----
+    Nothing in the folder is ever executed, and links out of it are refused. Where a writer was
+    killed between taking the old version away and naming the new one, the new one is read.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from rmls.archive import write_archive
+    >>> path = Path(tempfile.mkdtemp()) / "model"
+    >>> write_archive(path, {"method": "RMLS"}, {"bias": np.zeros(2, dtype=np.float32)})
+    >>> archive = read_archive(path)
+    >>> archive.manifest, archive.arrays["bias"].dtype.name
+    ({'method': 'RMLS'}, 'float32')
+    >>> read_archive("nowhere")
+    Traceback (most recent call last):
+    rmls.core.errors.ArchiveError: nowhere does not exist; give the folder of a saved model.
+    """
+    try:
+        with ExitStack() as stack:
+            manifest_file, arrays_file = open_files(path, stack)
+            manifest = decode_manifest(_read_whole(manifest_file, path), path, verify=verify)
+            arrays = _read_arrays(arrays_file, manifest, verify)
+    except TensorFileError as error:
+        raise ArchiveError(f"{path} is damaged: {ARRAYS_NAME} cannot be used; {error}.") from None
+    except ArchiveError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArchiveError(f"{path} cannot be read ({reason}).") from None
+    plain = {key: value for key, value in manifest.items() if key not in RESERVED_KEYS}
+    return Archive(Path(path), plain, MappingProxyType(arrays))
+
+
+def _read_whole(stream: IO[bytes], path: object) -> bytes:
+    size = os.fstat(stream.fileno()).st_size
+    if size > MAX_MANIFEST_SIZE:
+        raise ArchiveError(
+            f"{path} is damaged: {MANIFEST_NAME} has {size} bytes; at most {MAX_MANIFEST_SIZE} "
+            "are written."
+        )
+    return stream.read(size)
+
+
+def _read_arrays(
+    stream: IO[bytes], manifest: dict[str, Any], verify: bool
+) -> dict[str, NDArray[Any]]:
+    layout = read_layout(stream, os.fstat(stream.fileno()).st_size)
+    table = manifest.get("arrays")
+    if not isinstance(table, dict) or table != _describe(layout):
+        raise TensorFileError(f"its arrays are not those that {MANIFEST_NAME} lists")
+    if verify and _hash(stream) != manifest.get("arrays_sha256"):
+        raise TensorFileError("it was changed after it was written")
+    arrays = map_tensors(stream, layout)
+    return {name: arrays[name] for name in table}
+
+
+def _describe(layout: Mapping[str, Tensor]) -> dict[str, Any]:
+    return {
+        name: {"dtype": tensor.dtype.name, "shape": list(tensor.shape)}
+        for name, tensor in layout.items()
+    }
+
+
+def _hash(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    digest = sha256()
+    while chunk := stream.read(CHUNK):
+        digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,60 @@
+"""The program `rmls`: its commands, their order, and the options before them."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+import rmls
+from rmls.cli.convert import convert
+from rmls.cli.datasets import datasets_app
+from rmls.cli.demo import demo
+from rmls.cli.evaluate import evaluate
+from rmls.cli.failures import PlainFailures
+from rmls.cli.help import show_help_without_command
+from rmls.cli.predict import predict
+from rmls.cli.stats import stats
+from rmls.cli.train import train
+
+app = typer.Typer(
+    name="rmls",
+    cls=PlainFailures,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (demo, stats, train, predict, evaluate, convert):
+    app.command()(command)
+app.add_typer(datasets_app, name="datasets")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rmls {rmls.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Classify with many labels, most of them rare: from a data file to label sets.
+
+    Start with [bold]rmls demo[/bold]; it needs no data.
+    """
+    show_help_without_command(context)
+
+
+def main() -> None:
+    """Run the command line; always ends the process."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    app(prog_name="rmls")

@@ -1,0 +1,123 @@
+"""`rmls predict`: labels for the rows of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rmls.cli import options
+from rmls.cli.console import count, note, notes
+from rmls.cli.options import Part
+from rmls.core.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+    from rmls.core.ranking import Ranking
+    from rmls.models.base import MultiLabelEstimator
+
+BLOCK_ROWS = 4096
+
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="OUT", help="The file to write; - is stdout.")
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="FORMAT", help="jsonl, csv or xmc.", show_default="by ending"),
+]
+Top = Annotated[
+    int | None, typer.Option("--top", metavar="K", min=1, help="The best K labels of every row.")
+]
+Scores = Annotated[bool, typer.Option("--scores/--no-scores", help="Write scores with labels.")]
+
+
+def predict(
+    model: options.Model,
+    data: options.Data,
+    output: Output,
+    format: Format = None,
+    top: Top = None,
+    decision: options.Decision = None,
+    scores: Scores = True,
+    part: options.PartOption = Part.ALL,
+    source_format: options.From = None,
+    overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write the labels of every row of DATA to a file.
+
+    Rows are numbered as in DATA, from 0; the file appears when it is complete.
+    """
+    import rmls
+    from rmls.cli.data import choose_part, load_for_model
+    from rmls.cli.output import check_file_target
+    from rmls.cli.prediction_formats import output_format
+
+    if top is not None and decision is not None:
+        raise InputError("--top and --decision exclude each other; give one of them.")
+    chosen = output_format(output, format)
+    check_file_target(output, overwrite)
+    fitted = rmls.load(model)
+    rule = options.decision_for(fitted, decision if top is None else f"top_{top}")
+    rows, first = choose_part(load_for_model(data, source_format, fitted), part, Part.ALL)
+    lines = _lines(fitted, rows.X, rule, chosen, (first, scores), quiet)
+    _write(output, chosen.header(rows.n_samples, len(fitted.classes_), scores), lines)
+    note(notes(quiet), "wrote", f"{output}: {count(rows.n_samples, 'row')}")
+
+
+def _write(output: Path, header: str, lines: Iterator[str]) -> None:
+    from rmls.cli.output import open_output
+
+    with open_output(output) as stream:
+        stream.write(header)
+        stream.writelines(lines)
+
+
+def _lines(
+    model: MultiLabelEstimator,
+    X: sparse.csr_matrix,
+    rule: Any,
+    format: Any,
+    numbering: tuple[int, bool],
+    quiet: bool,
+) -> Iterator[str]:
+    """Yield the text of all rows, predicted in blocks so that memory stays small."""
+    from rich.progress import track
+
+    from rmls.cli.prediction_formats import Block
+
+    first, scores = numbering
+    names = model.classes_.tolist()
+    console = notes(quiet)
+    starts = range(0, X.shape[0], BLOCK_ROWS)
+    silent = quiet or not console.is_terminal or len(starts) == 1
+    for start in track(starts, "predicting", console=console, disable=silent, transient=True):
+        ranking = rank_sets(model, X[start : start + BLOCK_ROWS], rule)
+        yield from format.lines(Block(ranking, first + start, names, scores))
+
+
+def rank_sets(model: MultiLabelEstimator, X: sparse.csr_matrix, rule: Any) -> Ranking:
+    """Return the predicted label sets with their scores, best first.
+
+    Notes
+    -----
+    Most rules take the best labels of a row; where one does not, the ranking is deepened until
+    every predicted label is in it.
+    """
+    import numpy as np
+
+    sets = model.predict_sets(X, rule)
+    n_labels = int(sets.shape[1])
+    depth = int(np.diff(sets.indptr).max(initial=0))
+    if depth == 0:
+        return model.rank(X, 1).top(0)
+    owned = sets.indices + n_labels * np.repeat(np.arange(X.shape[0]), np.diff(sets.indptr))
+    while True:
+        ranking = model.rank(X, depth)
+        kept = ranking.where(np.isin(ranking.labels + n_labels * ranking.rows, owned))
+        if len(kept.labels) == sets.nnz or depth >= n_labels:
+            return kept
+        depth = min(2 * depth, n_labels)

@@ -1,0 +1,1 @@
+"""What every layer shares: the door for user input, `Ranking`, errors, seeds and threads."""

@@ -1,0 +1,233 @@
+"""From the cells of an ARFF file to the feature and label matrices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.core.errors import FileFormatError
+from rmls.datasets._arff_header import Attribute, Header, unquote
+
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+TRUTH = {"false": 0, "true": 1, "no": 0, "yes": 1, "f": 0, "t": 1, "n": 0, "y": 1}
+
+
+class Table(NamedTuple):
+    """All cells of a file; value ``nan`` is a missing one, text is a position in its list."""
+
+    row: NDArray[np.int64]
+    attribute: NDArray[np.int32]
+    value: NDArray[np.float32]
+    lines: NDArray[np.int64]
+    sparse_rows: NDArray[np.int64]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.lines)
+
+
+def read_table(text: bytes, header: Header, encoding: str, path: Path) -> Table:
+    """Parse the data section, resolve its texts, and check nominal values."""
+    from rmls.datasets import _parse
+
+    text = text if text.endswith(b"\n") else text + b"\n"
+    n_lines = text.count(b"\n", header.data_start)
+    n_cells = text.count(b",", header.data_start) + n_lines
+    cells = _parse.Cells(
+        np.zeros(n_lines + 1, dtype=np.int64),
+        np.empty(n_cells, dtype=np.int32),
+        np.empty(n_cells, dtype=np.float32),
+        np.empty(n_lines, dtype=np.int64),
+        np.empty(n_lines, dtype=np.uint8),
+    )
+    is_text = np.array([_is_text(attribute) for attribute in header.attributes], dtype=np.uint8)
+    code, byte, line, n_rows, left = _parse.parse_arff(
+        np.frombuffer(text, dtype=np.uint8), header.data_start, header.data_line, is_text, cells
+    )
+    if code != _parse.OK:
+        raise FileFormatError(_sentence(code, text, byte, len(is_text)), path, line)
+    indptr = cells.indptr[: n_rows + 1]
+    table = Table(
+        np.repeat(np.arange(n_rows), np.diff(indptr)),
+        cells.attributes[: indptr[-1]],
+        cells.values[: indptr[-1]],
+        cells.lines[:n_rows],
+        np.flatnonzero(cells.is_sparse[:n_rows]),
+    )
+    if n_rows == 0:
+        raise FileFormatError("there are no rows behind @data", path, header.data_line - 1)
+    _check_twice(indptr, table, path)
+    _resolve(table, left, text, header, encoding, path)
+    _check_nominal(table, header, path)
+    return table
+
+
+def _is_text(attribute: Attribute) -> bool:
+    return attribute.values is not None and attribute.numbers is None
+
+
+def _sentence(code: int, text: bytes, byte: int, n_attributes: int) -> str:
+    from rmls.datasets import _parse
+
+    end = text.find(b"\n", byte)
+    found = text[byte : min(end, byte + 20)].decode("utf-8", "replace").strip() or "the line end"
+    return {
+        _parse.BAD_INDEX: f"expected an attribute number and a value, found '{found}'",
+        _parse.FEATURE_RANGE: f"there is no attribute {found.split(maxsplit=1)[0]}; "
+        f"the header declares {n_attributes} from 0",
+        _parse.UNCLOSED: f"expected ',' or '}}', found '{found}'",
+        _parse.NO_COMMA: f"expected ',', found '{found}'",
+        _parse.WIDTH: f"the row does not have the {n_attributes} values that the header declares",
+    }[code]
+
+
+def _check_twice(indptr: NDArray[np.int64], table: Table, path: Path) -> None:
+    from rmls.datasets._parse import sort_rows
+
+    twice = sort_rows(indptr, table.attribute.copy(), np.empty_like(table.value))
+    if twice >= 0:
+        raise FileFormatError("an attribute number appears twice", path, int(table.lines[twice]))
+
+
+def _resolve(
+    table: Table, left: NDArray[np.int64], text: bytes, header: Header, encoding: str, path: Path
+) -> None:
+    """Replace the texts that the kernel left over by numbers."""
+    known: dict[tuple[int, bytes], float] = {}
+    for slot, start, end in left.tolist():
+        key = (int(table.attribute[slot]), text[start:end])
+        if key not in known:
+            attribute = header.attributes[key[0]]
+            value = _meaning(key[1].decode(encoding, "replace"), attribute)
+            if value is None:
+                line = int(table.lines[table.row[slot]])
+                raise FileFormatError(_misfit(key[1], attribute), path, line)
+            known[key] = value
+        table.value[slot] = known[key]
+
+
+def _meaning(word: str, attribute: Attribute) -> float | None:
+    """Return a cell as a number, ``nan`` if it is missing, ``None`` if it means nothing."""
+    if word == "?":
+        return float("nan")
+    plain = unquote(word)
+    if attribute.values is not None and plain in attribute.values:
+        position = attribute.values.index(plain)
+        return float(position) if attribute.numbers is None else attribute.numbers[position]
+    if _is_text(attribute):
+        return None
+    try:
+        number = float(plain.replace("_", "x"))
+    except ValueError:
+        return None
+    return number if abs(number) <= FLOAT32_MAX else None
+
+
+def _misfit(word: bytes, attribute: Attribute) -> str:
+    shown = word[:30].decode("utf-8", "replace")
+    if attribute.values is None:
+        return f"value of '{attribute.name}' is not a finite number: '{shown}'"
+    return f"'{shown}' is not among the values of '{attribute.name}'"
+
+
+def _check_nominal(table: Table, header: Header, path: Path) -> None:
+    """Check cells of numeric-looking nominal attributes against their lists."""
+    groups: dict[tuple[float, ...], list[int]] = {}
+    for position, attribute in enumerate(header.attributes):
+        if attribute.values is not None and attribute.numbers is not None:
+            groups.setdefault(attribute.numbers, []).append(position)
+    for numbers, positions in groups.items():
+        member = np.zeros(len(header.attributes), dtype=bool)
+        member[positions] = True
+        mine = member[table.attribute] & ~np.isnan(table.value)
+        wrong = mine & ~np.isin(table.value, np.array(numbers, dtype=np.float32))
+        if wrong.any():
+            slot = int(np.argmax(wrong))
+            name = header.attributes[table.attribute[slot]].name
+            message = f"'{table.value[slot]:g}' is not among the values of '{name}'"
+            raise FileFormatError(message, path, int(table.lines[table.row[slot]]))
+
+
+def label_matrix(
+    table: Table, attributes: list[Attribute], labels: list[int], path: Path
+) -> sparse.csr_matrix:
+    """Return ``Y``, with one column per given attribute."""
+    column = np.full(len(attributes), -1, dtype=np.int64)
+    column[labels] = np.arange(len(labels))
+    mine = column[table.attribute] >= 0
+    row, where, value = table.row[mine], table.attribute[mine], table.value[mine].copy()
+    defaults = []
+    for position in labels:
+        truth = _truth(attributes[position])
+        if truth is not None:
+            chosen = (where == position) & ~np.isnan(value)
+            value[chosen] = np.array(truth, dtype=np.float32)[value[chosen].astype(np.int64)]
+        first = truth[0] if truth else (attributes[position].numbers or (0.0,))[0]
+        if first:
+            defaults.append((position, float(first)))
+    wrong = (value != 0) & (value != 1)
+    if wrong.any():
+        slot = int(np.argmax(wrong))
+        name, line = attributes[where[slot]].name, int(table.lines[row[slot]])
+        found = "missing" if np.isnan(value[slot]) else f"{value[slot]:g}"
+        raise FileFormatError(f"label '{name}' must be 0 or 1; it is {found}", path, line)
+    entries = [(row, column[where], value)]
+    for position, number in defaults:
+        rows = _unmentioned(table, position)
+        entries.append((rows, np.full(len(rows), column[position]), np.full(len(rows), number)))
+    return _assemble(entries, (table.n_rows, len(labels)))
+
+
+def _truth(attribute: Attribute) -> list[int] | None:
+    """Return the truth of each value of a text label such as {no,yes}; ``None`` for numbers."""
+    if not _is_text(attribute):
+        return None
+    # An unknown word maps to 2, which the caller reports as neither 0 nor 1.
+    return [TRUTH.get(value.lower(), 2) for value in attribute.values or ()]
+
+
+def feature_matrix(
+    table: Table, attributes: list[Attribute], labels: list[int]
+) -> tuple[sparse.csr_matrix, list[str]]:
+    """Return ``X`` and its names: texts of two values as 0/1, of more as one column each."""
+    is_label = set(labels)
+    offset = np.full(len(attributes), -1, dtype=np.int64)
+    spread = np.zeros(len(attributes), dtype=bool)
+    names: list[str] = []
+    for position, attribute in enumerate(attributes):
+        if position in is_label:
+            continue
+        offset[position] = len(names)
+        if _is_text(attribute) and len(attribute.values or ()) > 2:
+            spread[position] = True
+            names += [f"{attribute.name}={value}" for value in attribute.values or ()]
+        else:
+            names.append(attribute.name)
+    mine = (offset[table.attribute] >= 0) & ~np.isnan(table.value)
+    row, where, value = table.row[mine], table.attribute[mine], table.value[mine]
+    step = np.where(spread[where], value, 0).astype(np.int64)
+    entries = [(row, offset[where] + step, np.where(spread[where], np.float32(1), value))]
+    for position, attribute in enumerate(attributes):
+        default = 1.0 if spread[position] else (attribute.numbers or (0.0,))[0]
+        if default and position not in is_label:
+            rows = _unmentioned(table, position)
+            columns = np.full(len(rows), offset[position])
+            entries.append((rows, columns, np.full(len(rows), default)))
+    return _assemble(entries, (table.n_rows, len(names))), names
+
+
+def _unmentioned(table: Table, position: int) -> NDArray[np.int64]:
+    """Return the sparse rows that omit an attribute; there its first value is meant."""
+    return np.setdiff1d(table.sparse_rows, table.row[table.attribute == position])
+
+
+def _assemble(entries: list[Any], shape: tuple[int, int]) -> sparse.csr_matrix:
+    row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
+    matrix = sparse.csr_matrix((value.astype(np.float32), (row, column)), shape=shape)
+    matrix.eliminate_zeros()
+    return matrix

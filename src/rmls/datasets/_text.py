@@ -1,0 +1,196 @@
+"""From bytes to matrices and back, for the formats whose rows are ``l1,l2 index:value ...``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.core.errors import FileFormatError
+from rmls.core.sparse import INT32_MAX
+from rmls.datasets.dataset import Dataset
+
+ROWS_PER_CHUNK = 4096
+TOKEN_SHOWN = 30
+
+
+class Layout(NamedTuple):
+    """Where the rows begin and what is known about them; ``None`` sizes are inferred."""
+
+    start: int = 0
+    first_line: int = 1
+    n_features: int | None = None
+    n_labels: int | None = None
+    comments: bool = False
+    skip_empty: bool = False
+    skip_blank: bool = False
+
+
+class Parsed(NamedTuple):
+    """The two matrices, explicit zeros kept, and the line of every row."""
+
+    X: sparse.csr_matrix
+    Y: sparse.csr_matrix
+    lines: NDArray[np.int64]
+
+
+def parse_text(text: bytes, layout: Layout, path: Path) -> Parsed:
+    """Parse all rows, or raise one sentence with the line.
+
+    Indices are taken as they stand; unknown sizes become the largest index plus one.
+    """
+    from rmls.datasets import _parse
+
+    text = text if text.endswith(b"\n") else text + b"\n"
+    data = np.frombuffer(text, dtype=np.uint8)
+    newlines, colons, commas = (text.count(byte, layout.start) for byte in (b"\n", b":", b","))
+    rows = _allocate(newlines, colons, commas + newlines)
+    skipped = _parse.SKIP_EMPTY if layout.skip_empty else _parse.SKIP_NONE
+    skipped = _parse.SKIP_BLANK if layout.skip_blank else skipped
+    rules = _parse.Rules(
+        _limit(layout.n_features), _limit(layout.n_labels), layout.comments, skipped
+    )
+    code, byte, line, n_rows, hard = _parse.parse_rows(
+        data, layout.start, layout.first_line, rules, rows
+    )
+    if code != _parse.OK:
+        raise FileFormatError(_sentence(code, text, byte, layout), path, line)
+    fill_hard(rows.values, hard, text, path)
+    return Parsed(*_matrices(rows, n_rows, layout, path), rows.lines[:n_rows])
+
+
+def _limit(size: int | None) -> int:
+    return INT32_MAX if size is None else size
+
+
+def _allocate(n_rows: int, n_features: int, n_labels: int) -> Any:
+    from rmls.datasets._parse import Rows
+
+    return Rows(
+        np.zeros(n_rows + 1, dtype=np.int64),
+        np.empty(n_features, dtype=np.int32),
+        np.empty(n_features, dtype=np.float32),
+        np.zeros(n_rows + 1, dtype=np.int64),
+        np.empty(n_labels, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int64),
+    )
+
+
+def fill_hard(
+    values: NDArray[np.float32], hard: NDArray[np.int64], text: bytes, path: Path
+) -> None:
+    """Convert the numbers that the kernel left to Python."""
+    for slot, start, end in hard.tolist():
+        with np.errstate(over="ignore"):
+            value = np.float32(float(text[start:end]))
+        if not np.isfinite(value):
+            message = f"value is too large for float32: '{_token(text, start)}'"
+            raise FileFormatError(message, path, text.count(b"\n", 0, start) + 1)
+        values[slot] = value
+
+
+def _matrices(rows: Any, n_rows: int, layout: Layout, path: Path) -> tuple[Any, Any]:
+    from rmls.datasets._parse import sort_rows
+
+    x_indptr, y_indptr = rows.x_indptr[: n_rows + 1], rows.y_indptr[: n_rows + 1]
+    x_indices, values = rows.x_indices[: x_indptr[-1]], rows.values[: x_indptr[-1]]
+    y_indices = rows.y_indices[: y_indptr[-1]]
+    twice = sort_rows(x_indptr, x_indices, values)
+    if twice >= 0:
+        raise FileFormatError("a feature index appears twice", path, int(rows.lines[twice]))
+    d = layout.n_features if layout.n_features is not None else _largest(x_indices) + 1
+    m = layout.n_labels if layout.n_labels is not None else _largest(y_indices) + 1
+    X = sparse.csr_matrix((values, x_indices, x_indptr), shape=(n_rows, d))
+    X.has_canonical_format = True
+    ones = np.ones(len(y_indices), dtype=np.int32)
+    Y = sparse.csr_matrix((ones, y_indices, y_indptr), shape=(n_rows, m))
+    Y.sum_duplicates()
+    Y.data[:] = 1
+    return X, Y
+
+
+def _largest(indices: NDArray[np.int32]) -> int:
+    return int(indices.max()) if len(indices) else -1
+
+
+def _token(text: bytes, byte: int) -> str:
+    """Return the word at ``byte`` for a message: short, printable, on one line."""
+    words = text[byte : byte + 4 * TOKEN_SHOWN].split(None, 1)
+    word = words[0].decode("utf-8", "replace") if words else ""
+    printable = "".join(letter if letter.isprintable() else "?" for letter in word)
+    return printable if len(printable) <= TOKEN_SHOWN else printable[:TOKEN_SHOWN] + "…"
+
+
+def _sentence(code: int, text: bytes, byte: int, layout: Layout) -> str:
+    from rmls.datasets import _parse
+
+    token = _token(text, byte)
+    column = byte - (text.rfind(b"\n", 0, byte) + 1) + 1
+    if code == _parse.BAD_VALUE and token.lower().lstrip("+-").startswith(("nan", "inf")):
+        code = _parse.NOT_FINITE
+    if code == _parse.NO_COLON and not token[:1].isdigit():
+        code = _parse.NEGATIVE if token.startswith("-") else _parse.BAD_INDEX
+    messages = {
+        _parse.BAD_LABEL: f"label is not a whole number: '{token}'",
+        _parse.BAD_INDEX: f"feature index is not a whole number: '{token}'",
+        _parse.NO_COLON: f"expected index:value, found '{token}'",
+        _parse.BAD_VALUE: f"value is not a number: '{token}'",
+        _parse.NOT_FINITE: f"value is not finite: '{token}'",
+        _parse.TOO_LARGE: f"value is too large for float32: '{token}'",
+        _parse.NEGATIVE: f"index is negative: '{token}'",
+        _parse.FEATURE_RANGE: _range_sentence("feature index", token, layout.n_features),
+        _parse.LABEL_RANGE: _range_sentence("label", token, layout.n_labels),
+    }
+    return f"{messages[code]} (column {column})"
+
+
+def _range_sentence(what: str, token: str, size: int | None) -> str:
+    number = token.partition(":")[0].partition(",")[0]
+    if size is None:
+        return f"{what} {number} is larger than {INT32_MAX - 1}"
+    return f"{what} {number} is out of range; it must be below {size}"
+
+
+def format_rows(dataset: Dataset, empty_row: str = " ") -> Iterator[bytes]:
+    """Yield the rows as text, zero-based; float values read back to the same float32.
+
+    Parameters
+    ----------
+    empty_row : str
+        What stands for a row without labels and features.
+    """
+    X, Y = dataset.X, dataset.Y
+    for start in range(0, dataset.n_samples, ROWS_PER_CHUNK):
+        stop = min(start + ROWS_PER_CHUNK, dataset.n_samples)
+        x_ptr, y_ptr = X.indptr[start : stop + 1].tolist(), Y.indptr[start : stop + 1].tolist()
+        pairs = _pairs(X.indices[x_ptr[0] : x_ptr[-1]], X.data[x_ptr[0] : x_ptr[-1]])
+        labels = [str(label) for label in Y.indices[y_ptr[0] : y_ptr[-1]].tolist()]
+        x_ptr, y_ptr = [at - x_ptr[0] for at in x_ptr], [at - y_ptr[0] for at in y_ptr]
+        lines = []
+        for row in range(stop - start):
+            relevant = ",".join(labels[y_ptr[row] : y_ptr[row + 1]])
+            features = " ".join(pairs[x_ptr[row] : x_ptr[row + 1]])
+            lines.append(f"{relevant} {features}" if relevant or features else empty_row)
+        yield ("\n".join(lines) + "\n").encode()
+
+
+def _pairs(indices: NDArray[np.int32], values: NDArray[np.float32]) -> list[str]:
+    numbers = number_texts(values)
+    return [f"{index}:{number}" for index, number in zip(indices.tolist(), numbers, strict=True)]
+
+
+def number_texts(values: NDArray[np.float32]) -> list[str]:
+    """Return the shortest decimal texts that read back to the same float32 values.
+
+    Examples
+    --------
+    >>> number_texts(np.array([1, 0.1, 1e-30], dtype=np.float32))
+    ['1', '0.1', '1e-30']
+    """
+    distinct, which = np.unique(values, return_inverse=True)
+    texts = [str(value).removesuffix(".0") for value in distinct]
+    return [texts[number] for number in which.tolist()]

@@ -1,0 +1,97 @@
+"""The text format of the authors of RMLS: ``#num_feature=D num_label=M``, then the rows."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from pathlib import Path
+
+from rmls.core.errors import FileFormatError
+from rmls.core.sparse import INT32_MAX
+from rmls.datasets._files import (
+    check_names_writable,
+    read_names,
+    read_text_bytes,
+    stem_of,
+    write_atomic,
+    write_names,
+)
+from rmls.datasets._text import Layout, format_rows, parse_text
+from rmls.datasets.dataset import Dataset
+from rmls.datasets.formats import Format
+
+HEADER = re.compile(rb"[ \t]*#[^\n]*num_(?:feature|label)[^\n]*(?:\n|$)", re.IGNORECASE)
+
+
+def read_authors(path: Path) -> Dataset:
+    """Read the format of the RMLS authors.
+
+    Parameters
+    ----------
+    path : Path
+        The first line is ``#num_feature=D num_label=M``, in either order and spacing; the
+        rows are ``l1,l2 f:v f:v``, zero-based. Names are taken from ``<stem>.labels.txt`` and
+        ``<stem>.features.txt`` if present.
+
+    Notes
+    -----
+    A line of blanks is a row with neither labels nor features; an entirely empty line is none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "toy.txt"
+    >>> _ = path.write_text("#num_feature=3 num_label=2\\n1 0:1 2:.5\\n 1:2\\n")
+    >>> read_authors(path)
+    Dataset('toy': 2 rows, 3 features, 2 labels)
+    """
+    text = read_text_bytes(path)
+    header = HEADER.match(text)
+    if header is None:
+        raise FileFormatError("the first line must be: #num_feature=D num_label=M", path, 1)
+    d, m = (_size(header.group(), key, path) for key in (b"num_feature", b"num_label"))
+    parsed = parse_text(text, Layout(header.end(), 2, d, m, skip_empty=True), path)
+    parsed.X.eliminate_zeros()
+    return Dataset(
+        parsed.X,
+        parsed.Y,
+        label_names=read_names(path, "labels", m),
+        feature_names=read_names(path, "features", d),
+        name=stem_of(path).name,
+    )
+
+
+def _size(header: bytes, key: bytes, path: Path) -> int:
+    found = re.search(key + rb"s?\s*[=:]\s*(\d+)(?![\w.])", header, re.IGNORECASE)
+    if found is None or not 1 <= int(found.group(1)) <= INT32_MAX:
+        message = f"the first line must give {key.decode()} as a number up to {INT32_MAX}"
+        raise FileFormatError(message, path, 1)
+    return int(found.group(1))
+
+
+def write_authors(dataset: Dataset, path: Path) -> None:
+    """Write the header and one line per row; names go beside the file, the split is lost.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "toy.rmls"
+    >>> write_authors(Dataset([[0, 0.5]], [[1, 1]]), path)
+    >>> path.read_text()
+    '#num_feature=2 num_label=2\\n0,1 1:0.5\\n'
+    """
+    check_names_writable(dataset, path)
+    header = f"#num_feature={dataset.n_features} num_label={dataset.n_labels}\n".encode()
+    write_atomic(path, chain([header], format_rows(dataset)))
+    write_names(dataset, path)
+
+
+FORMAT = Format(
+    name="rmls",
+    extensions=(".rmls",),
+    description="text of the RMLS authors: '#num_feature=D num_label=M', then 'l1,l2 f:v f:v'",
+    sniff=lambda head: HEADER.match(head) is not None,
+    read=read_authors,
+    write=write_authors,
+    keeps_split=False,
+)

@@ -1,0 +1,177 @@
+"""`Dataset`: features, labels, their names and the split, checked once and kept together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.core.errors import InputError
+from rmls.core.sparse import as_feature_csr, as_label_csr
+
+
+@dataclass(eq=False, repr=False)
+class Dataset:
+    """A multi-label data set.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Kept as CSR float32 with sorted, distinct indices.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        Only 0 and 1; kept as CSR of int32 ones.
+    label_names : sequence of str, optional
+        One single-line name per label.
+    feature_names : sequence of str, optional
+        One single-line name per feature.
+    n_train : int, optional
+        The first ``n_train`` rows are the training part; ``None`` when there is no split.
+    name : str, default="dataset"
+
+    Notes
+    -----
+    Rows without labels and labels without rows are allowed; values must be finite.
+
+    Examples
+    --------
+    >>> data = Dataset([[1, 0], [0, 2], [3, 0]], [[1], [0], [1]], n_train=2, name="toy")
+    >>> data
+    Dataset('toy': 3 rows (2 train + 1 test), 2 features, 1 label)
+    >>> data.test.X.toarray().tolist()
+    [[3.0, 0.0]]
+    """
+
+    X: sparse.csr_matrix
+    Y: sparse.csr_matrix
+    label_names: list[str] | None = None
+    feature_names: list[str] | None = None
+    n_train: int | None = None
+    name: str = "dataset"
+
+    def __post_init__(self) -> None:
+        self.X = _checked_features(self.X)
+        self.Y = as_label_csr(self.Y)
+        if self.X.shape[0] != self.Y.shape[0]:
+            raise InputError(
+                f"Y has {self.Y.shape[0]} rows but X has {self.X.shape[0]}; "
+                "both need one row per sample."
+            )
+        for what, size in (("X", self.n_features), ("Y", self.n_labels)):
+            if size == 0:
+                raise InputError(f"{what} has no columns; it needs at least one.")
+        self.label_names = _checked_names(self.label_names, self.n_labels, "label")
+        self.feature_names = _checked_names(self.feature_names, self.n_features, "feature")
+        if self.n_train is not None:
+            self.n_train = int(self.n_train)
+            if not 0 <= self.n_train <= self.n_samples:
+                raise InputError(
+                    f"n_train must be between 0 and the {self.n_samples} rows; got {self.n_train}."
+                )
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of ``X``."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of columns of ``Y``."""
+        return int(self.Y.shape[1])
+
+    @property
+    def train(self) -> Dataset:
+        """The first ``n_train`` rows, as a data set without a split."""
+        return self.take(np.arange(self._boundary()), f"{self.name}/train")
+
+    @property
+    def test(self) -> Dataset:
+        """The rows after the first ``n_train``, as a data set without a split."""
+        return self.take(np.arange(self._boundary(), self.n_samples), f"{self.name}/test")
+
+    def take(self, rows: Any, name: str | None = None) -> Dataset:
+        """Return the given rows, in that order, as a data set without a split.
+
+        Examples
+        --------
+        >>> data = Dataset([[1], [2], [3]], [[0], [1], [0]])
+        >>> data.take([2, 0]).X.toarray().ravel().tolist()
+        [3.0, 1.0]
+        """
+        chosen: NDArray[Any] = np.asarray(rows)
+        return replace(
+            self, X=self.X[chosen], Y=self.Y[chosen], n_train=None, name=name or self.name
+        )
+
+    def split(self, test_size: float = 0.2, random_state: int = 0) -> Dataset:
+        """Return the same rows in random order with a fresh training part in front.
+
+        Parameters
+        ----------
+        test_size : float in (0, 1), default=0.2
+            Fraction of the rows that goes to the test part.
+        random_state : int, default=0
+
+        Examples
+        --------
+        >>> data = Dataset([[1], [2], [3], [4]], [[0], [1], [0], [1]]).split(0.25)
+        >>> data.train.n_samples, data.test.n_samples
+        (3, 1)
+        """
+        if not 0.0 < test_size < 1.0:
+            raise InputError(f"test_size must lie between 0 and 1; got {test_size}.")
+        order = np.random.default_rng(random_state).permutation(self.n_samples)
+        n_train = self.n_samples - round(self.n_samples * test_size)
+        return replace(self.take(order), n_train=n_train)
+
+    def _boundary(self) -> int:
+        if self.n_train is None:
+            raise InputError(
+                f"data set '{self.name}' has no split; make one with split(test_size=0.2)."
+            )
+        return self.n_train
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def __repr__(self) -> str:
+        parts = ""
+        if self.n_train is not None:
+            parts = f" ({self.n_train} train + {self.n_samples - self.n_train} test)"
+        return (
+            f"Dataset({self.name!r}: {_count(self.n_samples, 'row')}{parts}, "
+            f"{_count(self.n_features, 'feature')}, {_count(self.n_labels, 'label')})"
+        )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _checked_features(X: Any) -> sparse.csr_matrix:
+    if not sparse.issparse(X) and np.ndim(X) != 2:
+        raise InputError(f"X must be 2-d (rows × features); got {np.ndim(X)} dimension(s).")
+    matrix = as_feature_csr(X)
+    if not np.isfinite(matrix.data).all():
+        raise InputError("X holds a value that is not finite; replace nan and inf first.")
+    return matrix
+
+
+def _checked_names(names: Sequence[str] | None, size: int, what: str) -> list[str] | None:
+    if names is None:
+        return None
+    names = [str(name) for name in names]
+    if len(names) != size:
+        raise InputError(f"{len(names)} {what} names were given for {_count(size, what)}.")
+    for name in names:
+        if "\n" in name or "\r" in name:
+            raise InputError(f"{what} names must be single lines; got {name!r}.")
+    return names

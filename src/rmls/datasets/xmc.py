@@ -1,0 +1,106 @@
+"""Text of the extreme classification repository: ``n d m``, then ``l1,l2 f:v f:v``."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from pathlib import Path
+
+from rmls.core.errors import FileFormatError
+from rmls.core.sparse import INT32_MAX
+from rmls.datasets._files import (
+    check_names_writable,
+    read_names,
+    read_text_bytes,
+    stem_of,
+    write_atomic,
+    write_names,
+)
+from rmls.datasets._text import Layout, format_rows, parse_text
+from rmls.datasets.dataset import Dataset
+from rmls.datasets.formats import Format
+
+HEADER = re.compile(rb"[ \t]*(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]*\r?(?:\n|$)")
+
+
+def read_xmc(path: Path) -> Dataset:
+    """Read a file of the extreme classification repository.
+
+    Parameters
+    ----------
+    path : Path
+        The first line counts rows, features and labels; indices are zero-based. Names are
+        taken from ``<stem>.labels.txt`` and ``<stem>.features.txt`` if present.
+
+    Notes
+    -----
+    Every line is a row, so an empty line is a row with neither labels nor features.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "toy.txt"
+    >>> _ = path.write_text("2 3 2\\n0,1 0:1 2:.5\\n 1:2\\n")
+    >>> read_xmc(path).Y.toarray().tolist()
+    [[1, 1], [0, 0]]
+    """
+    text = read_text_bytes(path)
+    header = HEADER.match(text)
+    if header is None:
+        raise FileFormatError("the first line must be: rows features labels", path, 1)
+    n, d, m = (int(number) for number in header.groups())
+    if not 1 <= d <= INT32_MAX or not 1 <= m <= INT32_MAX:
+        raise FileFormatError(f"the header announces {d} features and {m} labels", path, 1)
+    text = _without_blank_tail(text, header.end(), n)
+    n_lines = text.count(b"\n", header.end()) + (not text.endswith(b"\n"))
+    if n_lines != n:
+        message = f"the header announces {n} rows, the file has {n_lines}"
+        raise FileFormatError(message, path, 1)
+    parsed = parse_text(text, Layout(header.end(), 2, d, m), path)
+    parsed.X.eliminate_zeros()
+    return Dataset(
+        parsed.X,
+        parsed.Y,
+        label_names=read_names(path, "labels", m),
+        feature_names=read_names(path, "features", d),
+        name=stem_of(path).name,
+    )
+
+
+def _without_blank_tail(text: bytes, start: int, n: int) -> bytes:
+    """Drop blank lines at the end, as far as they are more than the announced rows."""
+    if text.count(b"\n", start) <= n:
+        return text
+    filled = text[:start] + text[start:].rstrip()
+    n_filled = filled.count(b"\n", start) + 1 if len(filled) > start else 0
+    if n_filled > n:
+        return text
+    return filled + b"\n" * (n - n_filled + (n_filled > 0))
+
+
+def write_xmc(dataset: Dataset, path: Path) -> None:
+    """Write the header and one line per row; names go beside the file, the split is lost.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "toy.xmc"
+    >>> write_xmc(Dataset([[0, 0.5]], [[1, 1]]), path)
+    >>> path.read_text()
+    '1 2 2\\n0,1 1:0.5\\n'
+    """
+    check_names_writable(dataset, path)
+    header = f"{dataset.n_samples} {dataset.n_features} {dataset.n_labels}\n".encode()
+    write_atomic(path, chain([header], format_rows(dataset)))
+    write_names(dataset, path)
+
+
+FORMAT = Format(
+    name="xmc",
+    extensions=(".xmc",),
+    description="extreme classification repository text: 'n d m', then 'l1,l2 f:v f:v'",
+    sniff=lambda head: HEADER.match(head) is not None,
+    read=read_xmc,
+    write=write_xmc,
+    keeps_split=False,
+)

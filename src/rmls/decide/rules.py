@@ -1,0 +1,235 @@
+"""From scores to label sets: decision rules that work on a `Ranking` from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.core.errors import InputError
+from rmls.core.ranking import Ranking
+
+N_THRESHOLDS = 64
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A decision rule. `top` and `above` say which part of the scores it must see."""
+
+    name: ClassVar[str] = ""
+
+    @property
+    def top(self) -> int | None:
+        """Number of best labels the rule looks at, or None for no limit."""
+        return None
+
+    @property
+    def above(self) -> float | None:
+        """Lowest score the rule looks at, or None for no limit."""
+        return None
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the rule can decide, or needs `fit` first."""
+        return True
+
+    def fulfils(self, wanted: Rule) -> bool:
+        """Tell whether this fitted rule is what ``wanted``, perhaps not fitted, asks for."""
+        return self == wanted
+
+    def select(self, ranking: Ranking) -> sparse.csr_matrix:
+        """Return the label sets as a 0/1 CSR matrix."""
+        raise NotImplementedError
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the rule as plain values."""
+        return {"name": self.name, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class TopK(Rule):
+    """Take the best ``k`` labels of every row.
+
+    Examples
+    --------
+    >>> TopK(1).select(Ranking.from_dense([[0.2, 0.7]])).toarray().tolist()
+    [[0, 1]]
+    """
+
+    name: ClassVar[str] = "top_k"
+    k: int = 5
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k, (int, np.integer)) or self.k < 1:
+            raise InputError(f"k must be a whole number of at least 1; got {self.k!r}.")
+
+    @property
+    def top(self) -> int:
+        """Number of best labels the rule looks at."""
+        return self.k
+
+    def select(self, ranking: Ranking) -> sparse.csr_matrix:
+        """Return the label sets as a 0/1 CSR matrix."""
+        return ranking.top(self.k).to_sets()
+
+
+@dataclass(frozen=True)
+class _Cut(Rule):
+    """Take every label that scores at least ``value``."""
+
+    value: float | None = None
+
+    @property
+    def above(self) -> float | None:
+        """Lowest score the rule looks at."""
+        return self.value
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether a threshold was given or found."""
+        return self.value is not None
+
+    def fulfils(self, wanted: Rule) -> bool:
+        """Tell whether this rule is ``wanted`` with its threshold found."""
+        return isinstance(wanted, _Cut) and replace(wanted, value=self.value) == self
+
+    def select(self, ranking: Ranking) -> sparse.csr_matrix:
+        """Return the label sets as a 0/1 CSR matrix."""
+        if self.value is None:
+            raise InputError(f"the rule '{self.name}' has no threshold yet; fit it first.")
+        return ranking.where(ranking.scores >= np.float32(self.value)).to_sets()
+
+
+@dataclass(frozen=True)
+class Cardinality(_Cut):
+    """One threshold, so that training rows get as many labels as they have (the paper's rule)."""
+
+    name: ClassVar[str] = "cardinality"
+
+
+@dataclass(frozen=True)
+class Threshold(_Cut):
+    """One threshold: given as ``value``, or the best on held-out rows for ``metric``.
+
+    Examples
+    --------
+    >>> Threshold(0.5).select(Ranking.from_dense([[0.2, 0.7, 0.5]])).toarray().tolist()
+    [[0, 1, 1]]
+    """
+
+    name: ClassVar[str] = "threshold"
+    metric: str = "example_f1"
+
+    def fit(
+        self,
+        ranking: Ranking,
+        score_sets: Callable[[sparse.csr_matrix], float],
+        greater_is_better: bool = True,
+    ) -> Threshold:
+        """Return the rule with the threshold whose sets score best on held-out rows.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            Held-out scores, deep enough to hold more labels than any good set.
+        score_sets : callable
+            Metric of a 0/1 CSR matrix of predicted sets.
+        greater_is_better : bool, default=True
+        """
+        if not len(ranking.scores):
+            raise InputError("a threshold cannot be tuned on rows without scores.")
+        sign = 1.0 if greater_is_better else -1.0
+        best, best_value = -np.inf, float(ranking.scores.max())
+        for value in _candidates(ranking):
+            result = sign * score_sets(replace(self, value=value).select(ranking))
+            if result > best:
+                best, best_value = result, value
+        return replace(self, value=best_value)
+
+
+def _candidates(ranking: Ranking) -> list[float]:
+    """Return thresholds between distinct scores, dense where few labels are predicted."""
+    scores = np.unique(ranking.scores.astype(np.float64))[::-1]
+    ranks = np.unique(np.geomspace(1, len(scores), N_THRESHOLDS).astype(int)) - 1
+    below = scores[np.minimum(ranks + 1, len(scores) - 1)]
+    return [float(value) for value in (scores[ranks] + below) / 2]
+
+
+class CardinalityCount:
+    """Find the threshold at which the predicted label count equals a wanted one.
+
+    Scores arrive in blocks; only those that can still matter are kept.
+
+    Examples
+    --------
+    >>> counter = CardinalityCount(wanted=2.0)
+    >>> counter.add(np.float32([[0.1, 0.9], [0.6, 0.3]]), np.ones(2))
+    >>> round(counter.threshold(), 2)
+    0.45
+    """
+
+    def __init__(self, wanted: float) -> None:
+        self.wanted = wanted
+        self._scores: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
+        self._weights: NDArray[np.float64] = np.zeros(0)
+
+    def add(self, block: NDArray[np.float32], weights: NDArray[np.float64]) -> None:
+        """Take in a dense block of scores whose rows count ``weights`` times."""
+        floor = self._scores[-1] if self._is_full() else -np.inf
+        rows, columns = np.nonzero(block > floor)
+        scores = np.concatenate([self._scores, block[rows, columns]])
+        counts = np.concatenate([self._weights, weights[rows]])
+        order = np.argsort(-scores, kind="stable")
+        # One score past the wanted count is kept: the threshold lies between the two.
+        passed = np.searchsorted(np.cumsum(counts[order]), self.wanted * (1 + 1e-12))
+        order = order[: int(passed) + 2]
+        self._scores, self._weights = scores[order], counts[order]
+
+    def threshold(self) -> float:
+        """Return the threshold half-way between the last score taken and the first left out."""
+        if self.wanted <= 0 or not len(self._scores):
+            return float(np.finfo(np.float32).max)
+        total = np.cumsum(self._weights)
+        last = min(int(np.searchsorted(total, self.wanted * (1 - 1e-12))), len(total) - 1)
+        following = min(last + 1, len(total) - 1)
+        return (float(self._scores[last]) + float(self._scores[following])) / 2
+
+    def _is_full(self) -> bool:
+        return bool(self._weights.sum() > self.wanted)
+
+
+RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (Cardinality, TopK, Threshold)}
+
+
+def make_rule(spec: str | Rule | dict[str, Any]) -> Rule:
+    """Return a rule from its name, its `as_dict` form, or itself.
+
+    Examples
+    --------
+    >>> make_rule("top_3")
+    TopK(k=3)
+    >>> make_rule("best")
+    Traceback (most recent call last):
+    rmls.core.errors.InputError: decision must be one of cardinality, top_k, threshold ...
+    """
+    if isinstance(spec, Rule):
+        return spec
+    if isinstance(spec, str) and spec.startswith("top_") and spec[4:].isdigit():
+        return TopK(int(spec[4:]))
+    values = dict(spec) if isinstance(spec, dict) else {"name": spec}
+    rule = RULES.get(str(values.pop("name", None)))
+    if rule is None:
+        raise InputError(
+            f"decision must be one of {', '.join(RULES)} (or top_3, top_10, …) "
+            f"or a rule of rmls.decide; got {spec!r}."
+        )
+    try:
+        return rule(**values)
+    except TypeError as error:
+        raise InputError(
+            f"the decision rule {rule.name!r} cannot be made from {spec!r}."
+        ) from error

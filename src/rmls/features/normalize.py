@@ -1,0 +1,152 @@
+"""Bring raw features to the scale the models are tuned for: rows of about unit length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.core.errors import InputError
+
+Mode = Literal["none", "l2", "log_l2", "standardize", "rescale"]
+MODES: tuple[Mode, ...] = ("none", "l2", "log_l2", "standardize", "rescale")
+
+DENSE_SHARE = 0.5
+UNIT_TOLERANCE = 0.01
+MAX_DEVIATIONS = 8.0
+
+
+@dataclass(frozen=True)
+class Normalizer:
+    """A fitted normalisation; see `fit_normalizer` for the modes.
+
+    Attributes
+    ----------
+    mode : str
+    mean, scale : ndarray of float32, shape (n_features,) or (0,)
+        Used by ``standardize`` (both) and ``rescale`` (scale only).
+    """
+
+    mode: Mode
+    mean: NDArray[np.float32]
+    scale: NDArray[np.float32]
+
+    def apply(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Return normalised rows; ``X`` is left as it is and its structure may be shared."""
+        if self.mode == "none":
+            return X
+        if self.mode == "standardize":
+            deviations = (X.toarray() - self.mean) * self.scale
+            bound = np.float32(MAX_DEVIATIONS / np.sqrt(X.shape[1]))
+            return sparse.csr_matrix(np.clip(deviations, -bound, bound))
+        if self.mode == "rescale":
+            bound = np.float32(MAX_DEVIATIONS)
+            values = np.clip(X.data * self.scale[X.indices], -bound, bound)
+        else:
+            values = np.log1p(X.data) if self.mode == "log_l2" else X.data
+        return unit_rows(_with_values(X, values))
+
+
+def fit_normalizer(
+    X: sparse.csr_matrix,
+    normalize: str | bool | None = "auto",
+    rows: NDArray[np.int64] | None = None,
+    weights: NDArray[np.float64] | None = None,
+) -> Normalizer:
+    """Choose and fit a normalisation.
+
+    Parameters
+    ----------
+    X : CSR matrix of float32
+    normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}
+        ``l2`` divides rows by their length, ``log_l2`` takes ``log(1 + x)`` first (counts),
+        ``standardize`` centres and scales columns (dense real values), ``rescale`` divides columns
+        by their root mean square and then rows by their length (sparse real values with signs).
+    rows, weights : ndarray, optional
+        The rows to look at, in this order, and their weights.
+
+    Notes
+    -----
+    ``auto`` leaves rows of unit length alone; takes ``log_l2`` for non-negative whole numbers and
+    ``l2`` for other non-negative numbers, both only when less than half of the entries are stored;
+    ``standardize`` for everything that is mostly non-zero; ``rescale`` for the rest.
+
+    Examples
+    --------
+    >>> counts = sparse.csr_matrix(np.array([[3, 0, 0], [0, 0, 4]], dtype=np.float32))
+    >>> fit_normalizer(counts).mode
+    'log_l2'
+    >>> fit_normalizer(sparse.csr_matrix(np.float32([[170.5, 0.2], [182.0, -0.1]]))).mode
+    'standardize'
+    """
+    if normalize in (None, False):
+        normalize = "none"
+    mode = choose_mode(X) if normalize == "auto" else normalize
+    if mode not in MODES:
+        raise InputError(f"normalize must be 'auto' or one of {', '.join(MODES)}; got {mode!r}.")
+    if mode == "log_l2" and X.nnz and X.data.min() < 0:
+        raise InputError("normalize='log_l2' needs non-negative features; found a negative value.")
+    empty = np.zeros(0, dtype=np.float32)
+    if mode not in ("standardize", "rescale"):
+        return Normalizer(mode, empty, empty)
+    chosen = X if rows is None else X[rows]
+    share = np.ones(chosen.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+    share = share / share.sum()
+    mean = np.asarray(chosen.T @ share).ravel()
+    square = np.asarray(_with_values(chosen, chosen.data.astype(np.float64) ** 2).T @ share).ravel()
+    if mode == "rescale":
+        root = np.sqrt(square)
+        return Normalizer("rescale", empty, _reciprocal(root))
+    deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
+    # A constant column has a deviation of rounding size; it must not be blown up.
+    deviation[deviation <= 1e-6 * np.abs(mean)] = 0.0
+    scale = _reciprocal(deviation * np.sqrt(X.shape[1]))
+    return Normalizer("standardize", mean.astype(np.float32), scale)
+
+
+def choose_mode(X: sparse.csr_matrix) -> Mode:
+    """Return the mode that ``normalize="auto"`` takes for ``X``."""
+    if X.nnz == 0:
+        return "none"
+    lengths = np.sqrt(_row_sums(X, X.data**2))
+    lengths = lengths[lengths > 0]
+    if len(lengths) > 1 and np.mean(np.abs(lengths - 1.0) < UNIT_TOLERANCE) > 0.99:
+        return "none"
+    if X.nnz >= DENSE_SHARE * X.shape[0] * X.shape[1]:
+        return "standardize"
+    if X.data.min() < 0:
+        return "rescale"
+    return "log_l2" if (X.data == np.floor(X.data)).all() else "l2"
+
+
+def unit_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Return the rows of ``X`` divided by their Euclidean length; empty rows stay empty.
+
+    Examples
+    --------
+    >>> unit_rows(sparse.csr_matrix(np.float32([[3, 4], [0, 0]]))).toarray().round(2).tolist()
+    [[0.6..., 0.8...], [0.0, 0.0]]
+    """
+    lengths = np.sqrt(_row_sums(X, X.data.astype(np.float64) ** 2))
+    factors = _reciprocal(lengths)
+    return _with_values(X, X.data * np.repeat(factors, np.diff(X.indptr)))
+
+
+def _row_sums(X: sparse.csr_matrix, values: NDArray[np.floating]) -> NDArray[np.float64]:
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.bincount(rows, weights=values, minlength=X.shape[0]).astype(np.float64)
+
+
+def _reciprocal(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    with np.errstate(divide="ignore"):
+        return np.where(values > 0, 1.0 / values, 0.0).astype(np.float32)
+
+
+def _with_values(X: sparse.csr_matrix, values: NDArray[np.floating]) -> sparse.csr_matrix:
+    """Return a matrix with the structure of ``X``, shared, and other values."""
+    result = sparse.csr_matrix((values, X.indices, X.indptr), shape=X.shape, copy=False)
+    result.has_canonical_format = True
+    return result

@@ -1,0 +1,61 @@
+"""Partial selection: the best k of every row of a score block."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def _sift_down(scores, labels, size):
+    """Restore the heap whose root, the worst entry, was replaced.
+
+    The worst entry has the lowest score and, among equals, the highest label.
+    """
+    parent = 0
+    score, label = scores[0], labels[0]
+    while True:
+        child = 2 * parent + 1
+        if child >= size:
+            break
+        other = child + 1
+        if other < size and (
+            scores[other] < scores[child]
+            or (scores[other] == scores[child] and labels[other] > labels[child])
+        ):
+            child = other
+        if scores[child] > score or (scores[child] == score and labels[child] < label):
+            break
+        scores[parent] = scores[child]
+        labels[parent] = labels[child]
+        parent = child
+    scores[parent] = score
+    labels[parent] = label
+
+
+@njit(cache=True, nogil=True)
+def best_of_rows(block, start, stop, out_labels, out_scores):
+    """Write the best k labels of rows ``start`` to ``stop`` of ``block``, best first.
+
+    k is the number of columns of ``out_labels`` and at most that of ``block``. Ties go to the
+    lower label.
+    """
+    k = out_labels.shape[1]
+    n_labels = block.shape[1]
+    for row in range(start, stop):
+        scores, labels = out_scores[row], out_labels[row]
+        for position in range(k):
+            scores[position] = -np.inf
+            labels[position] = n_labels + position
+        values = block[row]
+        for label in range(n_labels):
+            if values[label] > scores[0]:
+                scores[0] = values[label]
+                labels[0] = label
+                _sift_down(scores, labels, k)
+        # Sort the heap in place: move the worst entry to the end, again and again.
+        for size in range(k - 1, 0, -1):
+            score, label = scores[0], labels[0]
+            scores[0], labels[0] = scores[size], labels[size]
+            _sift_down(scores, labels, size)
+            scores[size], labels[size] = score, label

@@ -1,0 +1,63 @@
+"""Metrics of label sets and rankings, in time proportional to the labels that are there."""
+
+from rmls.core.frequency import GROUP_NAMES, group_labels
+from rmls.metrics.evaluation import evaluate
+from rmls.metrics.example import (
+    example_accuracy,
+    example_f1,
+    example_precision,
+    example_recall,
+    hamming_loss,
+    subset_accuracy,
+)
+from rmls.metrics.pooled import (
+    macro_f1,
+    macro_precision,
+    macro_recall,
+    micro_f1,
+    micro_precision,
+    micro_recall,
+)
+from rmls.metrics.propensity import propensities, psp_at_k
+from rmls.metrics.ranked import (
+    coverage_at_k,
+    macro_f1_at_k,
+    macro_precision_at_k,
+    macro_recall_at_k,
+    ndcg_at_k,
+    precision_at_k,
+    recall_at_k,
+)
+from rmls.metrics.registry import METRICS, Metric, get_metric
+from rmls.metrics.report import EvaluationReport
+
+__all__ = [
+    "GROUP_NAMES",
+    "METRICS",
+    "EvaluationReport",
+    "Metric",
+    "coverage_at_k",
+    "evaluate",
+    "example_accuracy",
+    "example_f1",
+    "example_precision",
+    "example_recall",
+    "get_metric",
+    "group_labels",
+    "hamming_loss",
+    "macro_f1",
+    "macro_f1_at_k",
+    "macro_precision",
+    "macro_precision_at_k",
+    "macro_recall",
+    "macro_recall_at_k",
+    "micro_f1",
+    "micro_precision",
+    "micro_recall",
+    "ndcg_at_k",
+    "precision_at_k",
+    "propensities",
+    "psp_at_k",
+    "recall_at_k",
+    "subset_accuracy",
+]

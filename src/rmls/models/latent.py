@@ -1,0 +1,109 @@
+"""A vector for every row and label: what such models share once they are trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.archive import Archive, check_arrays
+from rmls.features import Normalizer
+from rmls.kernels import cpu
+from rmls.models.base import MultiLabelEstimator
+from rmls.models.training import Sgd, param_shapes
+
+RECORD = ("n_iter", "loss_curve", "validation_curve", "cardinality", "total_weight")
+
+
+class LatentModel(MultiLabelEstimator):
+    """Scores ``activation(x W + b) . l_j + c_j``, with ``x`` normalised as in training.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Passes made.
+    loss_curve_, validation_curve_ : list of float
+        Mean loss of a row, and held-out metric, per pass.
+    cardinality_, total_weight_ : float
+        Mean number of labels and total weight of the training rows.
+    """
+
+    n_components: int
+    activation: str
+    accumulators: str
+
+    n_iter_: int
+    loss_curve_: list[float]
+    validation_curve_: list[float]
+    cardinality_: float
+    total_weight_: float
+    _sgd: Sgd
+    _normalizer: Normalizer
+
+    @property
+    def feature_vectors_(self) -> NDArray[np.float32]:
+        """``W``, of shape (n_features, n_components)."""
+        return self._sgd.params.W
+
+    @property
+    def feature_bias_(self) -> NDArray[np.float32]:
+        """``b``, of shape (n_components,)."""
+        return self._sgd.params.b
+
+    @property
+    def label_vectors_(self) -> NDArray[np.float32]:
+        """``L``, of shape (n_labels, n_components)."""
+        return self._sgd.params.L
+
+    @property
+    def label_bias_(self) -> NDArray[np.float32]:
+        """``c``, of shape (n_labels,)."""
+        return self._sgd.params.c
+
+    def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
+        hidden = self._normalizer.apply(X) @ self.feature_vectors_ + self.feature_bias_
+        if self.activation == "tanh":
+            np.tanh(hidden, out=hidden)
+        elif self.activation == "relu":
+            np.maximum(hidden, 0, out=hidden)
+        scores: NDArray[np.float32] = hidden @ self.label_vectors_.T
+        scores += self.label_bias_
+        return scores
+
+    def _set_objective(self, cardinality: float, total: float) -> None:
+        """Settle what depends on the mean number of labels and on the total weight of the rows."""
+        raise NotImplementedError
+
+    # -- archive ---------------------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        record = {name: getattr(self, f"{name}_") for name in RECORD}
+        arrays = {"normalizer_mean": self._normalizer.mean}
+        arrays["normalizer_scale"] = self._normalizer.scale
+        for prefix, group in (("", self._sgd.params), ("accumulator_", self._sgd.accumulators)):
+            arrays |= {f"{prefix}{name}": array for name, array in group._asdict().items()}
+        return {**record, "normalizer": self._normalizer.mode, "seed": self._sgd.seed}, arrays
+
+    def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
+        shape = (int(self.n_features_in_), self._space.n_labels, self.n_components)
+        for name in RECORD:
+            setattr(self, f"{name}_", fitted[name])
+        mode = fitted["normalizer"]
+        expected = param_shapes(shape, self.n_components)
+        width = self.n_components if self.accumulators == "element" else 1
+        expected |= {
+            f"accumulator_{name}": size for name, size in param_shapes(shape, width).items()
+        }
+        expected["normalizer_mean"] = (shape[0] if mode == "standardize" else 0,)
+        expected["normalizer_scale"] = (shape[0] if mode in ("standardize", "rescale") else 0,)
+        check_arrays(archive, {name: (np.float32, size) for name, size in expected.items()})
+        arrays = archive.arrays
+        self._normalizer = Normalizer(mode, arrays["normalizer_mean"], arrays["normalizer_scale"])
+        self._sgd = Sgd(
+            cpu.Params(*(arrays[name] for name in cpu.Params._fields)),
+            cpu.Params(*(arrays[f"accumulator_{name}"] for name in cpu.Params._fields)),
+            int(fitted["seed"]),
+        )
+        self._set_objective(float(self.cardinality_), float(self.total_weight_))

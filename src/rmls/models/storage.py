@@ -1,0 +1,108 @@
+"""Fitted models to folders and back."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+import rmls
+from rmls.archive import Archive, check_arrays, read_archive, write_archive
+from rmls.core.errors import ArchiveError, InputError, RmlsError
+from rmls.core.labels import CONTAINERS, LabelSpace
+from rmls.decide import Rule, make_rule
+from rmls.models.base import MultiLabelEstimator
+
+
+def save_model(model: MultiLabelEstimator, path: str | Path) -> None:
+    """Write a fitted model to the folder ``path``; see `rmls.archive.write_archive`."""
+    check_is_fitted(model)
+    fitted, arrays = model._state()
+    space = model._space
+    manifest = {
+        "method": type(model).__name__,
+        "rmls_version": rmls.__version__,
+        "params": {name: _to_plain(name, value) for name, value in model.get_params().items()},
+        "labels": {
+            "container": space.container,
+            "dtype": space.dtype,
+            "names": [_to_plain("label name", name) for name in space.names],
+        },
+        "n_samples": int(model.n_samples_),
+        "n_features": int(model.n_features_in_),
+        "feature_names": getattr(model, "feature_names_in_", np.zeros(0)).tolist() or None,
+        "rules": [rule.as_dict() for rule in model._rules.values()],
+        "fitted": fitted,
+        "training": getattr(model, "training_record_", None),
+    }
+    write_archive(path, manifest, {"label_counts": model.label_counts_, **arrays})
+
+
+def load_model(path: str | Path) -> MultiLabelEstimator:
+    """Read a model that `save` wrote; arrays stay on disk until they are used.
+
+    Nothing in the folder is ever executed. A damaged folder is refused with one sentence.
+    """
+    archive = read_archive(path)
+    try:
+        return _build(archive)
+    except ArchiveError:
+        raise
+    except (RmlsError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ArchiveError(
+            f"{path}: the model description does not make sense ({error}); "
+            "the folder was edited or written by another program."
+        ) from error
+
+
+def _build(archive: Archive) -> MultiLabelEstimator:
+    manifest = archive.manifest
+    model = _method(manifest["method"])(**_from_plain(manifest["params"]))
+    labels = manifest["labels"]
+    if labels["container"] not in CONTAINERS or not isinstance(labels["names"], list):
+        raise InputError("unknown label container")
+    model._space = LabelSpace(labels["container"], labels["names"], str(labels["dtype"]))
+    model.classes_ = model._space.classes
+    model.n_features_in_ = int(manifest["n_features"])
+    model.n_samples_ = int(manifest["n_samples"])
+    model.training_record_ = manifest["training"]
+    if manifest["feature_names"] is not None:
+        model.feature_names_in_ = np.asarray(manifest["feature_names"], dtype=object)
+    check_arrays(archive, {"label_counts": (np.int64, (model._space.n_labels,))})
+    model.label_counts_ = archive.arrays["label_counts"]
+    model._restore(manifest["fitted"], archive)
+    model._rules = {rule.name: rule for rule in map(make_rule, manifest["rules"])}
+    return model
+
+
+def _method(name: Any) -> type[MultiLabelEstimator]:
+    models = import_module("rmls.models")
+    if name not in models.__all__:
+        raise InputError(f"unknown method {name!r}")
+    method: type[MultiLabelEstimator] = getattr(models, name)
+    return method
+
+
+def _to_plain(name: str, value: Any) -> Any:
+    """Return a parameter as a value JSON can hold."""
+    if isinstance(value, Rule):
+        return {"rule": value.as_dict()}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.random.RandomState):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str, list, dict)):
+        return value
+    raise InputError(f"{name}={value!r} cannot be written to a model folder.")
+
+
+def _from_plain(params: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: make_rule(value["rule"]) if isinstance(value, dict) and "rule" in value else value
+        for name, value in params.items()
+    }

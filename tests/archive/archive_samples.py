@@ -1,0 +1,61 @@
+"""A small archive with every corner, and ways to damage its files with valid checksums."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rmls.archive import write_archive
+
+MANIFEST = {
+    "method": "RMLS",
+    "params": {"n_components": 250, "tol": 1e-4, "preset": None, "shuffle": True},
+    "label_names": ["φόρος", "tax law", 'quote " and \\', ""],
+    "seed": 2**127,
+}
+DTYPES = (
+    *("float16", "float32", "float64", "bool"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
+
+
+def sample_arrays() -> dict[str, np.ndarray]:
+    """Every type, with odd sizes in between, so that alignment is not luck."""
+    generator = np.random.default_rng(0)
+    arrays = {name: (generator.random((3, 5)) * 9).astype(name) for name in DTYPES}
+    arrays["scalar"] = np.array(2.5)
+    arrays["empty"] = np.zeros((0, 4), dtype=np.float32)
+    arrays["thin"] = np.zeros((3, 0), dtype=np.int64)
+    return arrays
+
+
+def write_sample(folder: Path) -> Path:
+    write_archive(folder, MANIFEST, sample_arrays())
+    return folder
+
+
+def reseal(folder: Path, change: dict[str, Any] | None = None) -> None:
+    """Give ``model.json`` checksums that fit, as somebody with bad intentions would."""
+    manifest = json.loads((folder / "model.json").read_bytes())
+    manifest["arrays_sha256"] = sha256((folder / "arrays.safetensors").read_bytes()).hexdigest()
+    manifest.update(change or {})
+    manifest.pop("sha256")
+    seal(folder, json.dumps(manifest, ensure_ascii=False)[:-1].encode())
+
+
+def seal(folder: Path, body: bytes) -> None:
+    """Close the text of an object, still open, with its checksum."""
+    body += b",\n"
+    closing = f'"sha256": "{sha256(body).hexdigest()}"\n}}\n'
+    (folder / "model.json").write_bytes(body + closing.encode())
+
+
+def tensor_file(header: object, data: bytes = b"", length: int | None = None) -> bytes:
+    """Return a safetensors file around any header, which may be given as bytes."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return (len(text) if length is None else length).to_bytes(8, "little") + text + data

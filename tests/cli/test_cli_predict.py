@@ -1,0 +1,172 @@
+"""`rmls predict`: the same labels as the estimator, in every format."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rmls
+from rmls.cli import predict as predict_module
+from rmls.datasets import Dataset, save
+
+
+def read_jsonl(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def model(model_dir):
+    return rmls.load(model_dir)
+
+
+def test_jsonl_holds_the_sets_of_the_decision_rule(run, model_dir, model, data_file, data):
+    result = run("predict", model_dir, data_file, "-o", "-")
+    assert result.exit_code == 0, result.stderr
+    rows = read_jsonl(result.stdout)
+    assert [row["row"] for row in rows] == list(range(300))
+    expected = model.predict_sets(data.X)
+    for row, line in enumerate(rows):
+        names = {entry["label"] for entry in line["labels"]}
+        assert names == {f"topic {label}" for label in expected[row].indices}
+        scores = [entry["score"] for entry in line["labels"]]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_scores_are_those_of_the_model(run, model_dir, model, data_file, data):
+    lines = read_jsonl(run("predict", model_dir, data_file, "-o", "-").stdout)
+    dense = model.decision_function(data.X)
+    for row, line in enumerate(lines):
+        for entry in line["labels"]:
+            label = data.label_names.index(entry["label"])
+            assert entry["score"] == pytest.approx(dense[row, label], rel=1e-4, abs=1e-5)
+
+
+def test_top_k_ranks(run, model_dir, model, data_file, data):
+    lines = read_jsonl(run("predict", model_dir, data_file, "-o", "-", "--top", "3").stdout)
+    names = [[entry["label"] for entry in line["labels"]] for line in lines]
+    expected = model.classes_[model.rank(data.X, 3).labels.reshape(-1, 3)].tolist()
+    assert names == expected
+    same = run("predict", model_dir, data_file, "-o", "-", "--decision", "top_3").stdout
+    assert read_jsonl(same) == lines
+
+
+def test_more_labels_than_there_are_gives_all(run, model_dir, data_file):
+    lines = read_jsonl(run("predict", model_dir, data_file, "-o", "-", "--top", "99").stdout)
+    assert {len(line["labels"]) for line in lines} == {30}
+
+
+def test_csv_and_xmc_hold_the_same_as_jsonl(run, model_dir, data_file, data, tmp_path):
+    for ending in ("jsonl", "csv", "txt"):
+        run("predict", model_dir, data_file, "-o", tmp_path / f"p.{ending}", "--part", "test")
+    lines = read_jsonl((tmp_path / "p.jsonl").read_text())
+    flat = [(line["row"], entry) for line in lines for entry in line["labels"]]
+    with open(tmp_path / "p.csv", newline="") as stream:
+        table = list(csv.DictReader(stream))
+    assert [(int(r["row"]), r["label"]) for r in table] == [(n, e["label"]) for n, e in flat]
+    assert [float(r["score"]) for r in table] == [entry["score"] for _, entry in flat]
+    assert {r["rank"] for r in table if r["row"] == "240"} >= {"1"}
+
+    header, *rows = (tmp_path / "p.txt").read_text().splitlines()
+    assert header == "60 30"
+    pairs = [pair.split(":") for row in rows for pair in row.split()]
+    assert [data.label_names[int(label)] for label, _ in pairs] == [e["label"] for _, e in flat]
+    assert lines[0]["row"] == 240
+
+
+def test_scores_can_be_left_out(run, model_dir, data_file):
+    options = ("--no-scores", "--top", "1", "--part", "test")
+    first = run("predict", model_dir, data_file, "-o", "-", *options).stdout.splitlines()[0]
+    assert isinstance(json.loads(first)["labels"][0], str)
+    text = run("predict", model_dir, data_file, "-o", "-", *options, "--format", "csv").stdout
+    assert text.startswith("row,label,rank\n")
+    text = run("predict", model_dir, data_file, "-o", "-", *options, "--format", "xmc").stdout
+    assert text.splitlines()[1].endswith(":1")
+
+
+def test_blocks_change_nothing(run, model_dir, data_file, monkeypatch):
+    whole = run("predict", model_dir, data_file, "-o", "-").stdout
+    monkeypatch.setattr(predict_module, "BLOCK_ROWS", 7)
+    assert read_jsonl(run("predict", model_dir, data_file, "-o", "-").stdout) == read_jsonl(whole)
+
+
+def test_rows_without_labels_are_written_as_empty(run, model_dir, data_file):
+    never = ("--decision", "threshold=1e9")
+    lines = read_jsonl(run("predict", model_dir, data_file, "-o", "-", *never).stdout)
+    assert len(lines) == 300
+    assert all(line["labels"] == [] for line in lines)
+    text = run("predict", model_dir, data_file, "-o", "-", *never, "--format", "xmc").stdout
+    assert text == "300 30\n" + "\n" * 300
+
+
+def test_any_rule_keeps_its_labels(model, data):
+    """A rule that takes the worst labels needs the whole ranking."""
+
+    class Worst:
+        classes_ = model.classes_
+        rank = model.rank
+
+        @staticmethod
+        def predict_sets(X, decision=None):
+            dense = model.decision_function(X)
+            return rmls.core.sparse.as_label_csr(dense == dense.min(axis=1, keepdims=True))
+
+    ranking = predict_module.rank_sets(Worst, data.test.X, None)
+    scores = model.decision_function(data.test.X)
+    np.testing.assert_array_equal(ranking.labels, scores.argmin(axis=1))
+
+
+def test_existing_files_are_kept_unless_overwritten(run, fails, model_dir, data_file, tmp_path):
+    out = tmp_path / "p.jsonl"
+    out.write_text("mine")
+    assert "--overwrite" in fails("predict", model_dir, data_file, "-o", out)
+    assert out.read_text() == "mine"
+    assert run("predict", model_dir, data_file, "-o", out, "--overwrite").exit_code == 0
+    assert len(read_jsonl(out.read_text())) == 300
+
+
+def test_nothing_is_left_when_predicting_fails(run, model_dir, data_file, tmp_path, monkeypatch):
+    monkeypatch.setattr(predict_module, "rank_sets", lambda *_: 1 / 0)
+    assert run("predict", model_dir, data_file, "-o", tmp_path / "p.csv").exit_code == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_device_is_written_to_and_not_replaced(run, model_dir, data_file):
+    result = run("predict", model_dir, data_file, "-o", os.devnull, "--format", "csv")
+    assert result.exit_code == 0
+    assert not os.path.isfile(os.devnull)
+
+
+def test_other_features_are_refused_in_one_sentence(fails, model_dir, tmp_path):
+    save(Dataset(np.ones((2, 7)), np.ones((2, 30))), tmp_path / "other.npz")
+    sentence = fails("predict", model_dir, tmp_path / "other.npz", "-o", "-")
+    assert sentence.endswith("has 7 features but the model was trained on 120.")
+
+
+def test_svmlight_without_the_last_features_is_filled_up(run, model_dir, data, tmp_path):
+    short = replace(data, X=data.X[:, :100], feature_names=None, label_names=None)
+    save(short, tmp_path / "short.svm")
+    result = run("predict", model_dir, tmp_path / "short.svm", "-o", "-")
+    assert result.exit_code == 0
+    assert "names 100 of the 120 features" in result.stderr
+
+
+def test_wrong_inputs(fails, model_dir, data_file, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "is not an rmls model" in fails("predict", empty, data_file, "-o", "-")
+    assert "does not exist" in fails("predict", tmp_path / "none", data_file, "-o", "-")
+    assert "names no format" in fails("predict", model_dir, data_file, "-o", tmp_path / "p")
+    assert "--format must be" in fails("predict", model_dir, data_file, "-o", "-", "--format", "x")
+    both = ("--top", "3", "--decision", "cardinality")
+    assert "exclude each other" in fails("predict", model_dir, data_file, "-o", "-", *both)
+    assert "--top" in fails("predict", model_dir, data_file, "-o", "-", "--top", "0")
+    folder = tmp_path / "no" / "p.csv"
+    assert "is not a folder" in fails("predict", model_dir, data_file, "-o", folder)
+    assert "is a folder" in fails("predict", model_dir, data_file, "-o", empty, "--format", "csv")
+    rule = ("--decision", "threshold")
+    assert "was not fitted" in fails("predict", model_dir, data_file, "-o", "-", *rule)

@@ -1,0 +1,96 @@
+"""Every broken text file is refused with one sentence: file, line, and what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from rmls.core.errors import FileFormatError
+from rmls.datasets import load
+
+BAD = {
+    "index too large": (".xmc", "2 3 2\n0 0:1\n1 3:1\n", 3, "feature index 3 is out of range"),
+    "label too large": (
+        ".xmc",
+        "1 3 2\n0,2 0:1\n",
+        2,
+        "label 2 is out of range; it must be below 2",
+    ),
+    "negative index": (".xmc", "1 3 2\n0 -1:1\n", 2, "index is negative: '-1:1'"),
+    "negative label": (".xmc", "1 3 2\n-1 1:1\n", 2, "index is negative: '-1'"),
+    "duplicate index": (".xmc", "2 3 2\n0 0:1\n0 1:1 0:2 1:3\n", 3, "appears twice"),
+    "value not a number": (".xmc", "1 3 2\n0 1:x\n", 2, "value is not a number: 'x' (column 5)"),
+    "number with a tail": (".xmc", "1 3 2\n0 1:1.5kg\n", 2, "value is not a number: '1.5kg'"),
+    "two points": (".xmc", "1 3 2\n0 1:1.5.2\n", 2, "value is not a number"),
+    "bare exponent": (".xmc", "1 3 2\n0 1:1e 2:1\n", 2, "value is not a number: '1e'"),
+    "value missing": (".xmc", "1 3 2\n0 1:", 2, "value is not a number"),
+    "nan": (".svm", "0 1:nan\n", 1, "value is not finite: 'nan'"),
+    "infinity": (".svm", "0 1:-Inf\n", 1, "value is not finite: '-Inf'"),
+    "overflow": (".svm", "0 1:1\n0 1:1e39\n", 2, "too large for float32: '1e39'"),
+    "far overflow": (".svm", "0 1:1\n0 1:1e999\n", 2, "too large for float32: '1e999'"),
+    "label not a number": (".svm", "spam 1:1\n", 1, "label is not a whole number: 'spam'"),
+    "fractional label": (".svm", "1.5 1:1\n", 1, "label is not a whole number: '1.5'"),
+    "trailing comma": (".svm", "1, 1:1\n", 1, "label is not a whole number"),
+    "no colon": (".svm", "1 1:1 7\n", 1, "expected index:value, found '7'"),
+    "index not a number": (".svm", "1 a:1\n", 1, "feature index is not a whole number: 'a:1'"),
+    "index beyond int32": (".svm", "1 99999999999:1\n", 1, "is larger than 2147483646"),
+    "label beyond int32": (".svm", "99999999999 1:1\n", 1, "is larger than 2147483646"),
+    "latin-1 bytes": (".svm", b"1 1:1\n\xe9t\xe9 1:1\n", 2, "label is not a whole number"),
+    "comment in xmc": (
+        ".xmc",
+        "1 3 2\n0 1:1 # hm\n",
+        2,
+        "feature index is not a whole number: '#'",
+    ),
+    "too few rows": (".xmc", "3 3 2\n0 1:1\n", 1, "the header announces 3 rows, the file has 1"),
+    "too many rows": (".xmc", "1 3 2\n0 1:1\n0 1:1\n", 1, "announces 1 rows, the file has 2"),
+    "huge row count": (".xmc", "999999999999 5 5\n0 1:1\n", 1, "announces 999999999999 rows"),
+    "huge columns": (".xmc", "1 999999999999 5\n0 1:1\n", 1, "announces 999999999999 features"),
+    "no header": (".xmc", "0 1:1\n", 1, "the first line must be: rows features labels"),
+    "no authors header": (".rmls", "0 1:1\n", 1, "the first line must be: #num_feature=D"),
+    "half a header": (".rmls", "#num_feature=3\n0 1:1\n", 1, "must give num_label"),
+    "no rows": (".svm", "# only a comment\n", None, "the file has no rows"),
+    "split too long": (
+        ".svm",
+        "# rmls n_features=2 n_labels=1 n_train=9\n0 1:1\n",
+        1,
+        "announces 9 training rows",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_broken_file_is_refused_with_file_line_and_reason(case, tmp_path):
+    ending, content, line, sentence = BAD[case]
+    path = tmp_path / f"bad{ending}"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(FileFormatError) as caught:
+        load(path)
+    message = str(caught.value)
+    assert sentence in message
+    assert message.startswith(f"{path}, line {line}: " if line else f"{path}: ")
+    assert "\n" not in message
+    assert len(message) < len(str(path)) + 160
+
+
+def test_an_index_beyond_the_given_size_names_its_line(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("# note\n0 0:1\n0 4:1\n")
+    with pytest.raises(FileFormatError, match="line 3: feature index 4 is out of range for 2"):
+        load(path, n_features=2)
+
+
+def test_text_that_fits_no_format_is_refused(tmp_path):
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear all, please find attached\n")
+    with pytest.raises(FileFormatError, match="line 1: the first line fits none of the formats"):
+        load(path)
+
+
+def test_names_that_do_not_fit_are_refused(tmp_path):
+    (tmp_path / "a.xmc").write_text("1 3 2\n0 1:1\n")
+    (tmp_path / "a.labels.txt").write_text("one\ntwo\nthree\n")
+    with pytest.raises(FileFormatError, match=r"a\.labels\.txt.*3 names, but a\.xmc has 2 labels"):
+        load(tmp_path / "a.xmc")
+    (tmp_path / "a.labels.txt").write_bytes(b"\xe9\xe9\n\xff\n")
+    with pytest.raises(FileFormatError, match="not UTF-8"):
+        load(tmp_path / "a.xmc")
