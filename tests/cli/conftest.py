@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,12 +74,28 @@ def fails() -> Callable[..., str]:
 
 
 @pytest.fixture
-def spawn() -> Callable[..., subprocess.Popen[str]]:
-    """Start `python -m rmls` as a process of its own."""
+def spawn() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start `python -m rmls` as a process of its own, which ends with the test."""
+    started: list[subprocess.Popen[str]] = []
 
-    def start(*arguments: object, **options: object) -> subprocess.Popen[str]:
+    def start(*arguments: object) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "rmls", *map(str, arguments)]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-        return subprocess.Popen(command, text=True, env=dict(os.environ), **pipes)
+        process = subprocess.Popen(
+            command,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=_hear_ctrl_c,
+        )
+        started.append(process)
+        return process
 
-    return start
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def _hear_ctrl_c() -> None:
+    """A shell makes its background jobs deaf to Ctrl-C, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -10,6 +10,7 @@ import pytest
 import rmls
 from rmls.datasets import make_longtail, save
 from rmls.models.progress import Progress
+from rmls.models.training import Validation
 
 OPTIONS = ("--components", "8", "--jobs", "1")
 ENDLESS = ("--passes", "100000", *OPTIONS)
@@ -54,8 +55,8 @@ def test_ctrl_c_saves_a_model_that_can_be_resumed(data_file, spawn, run, tmp_pat
         if line.startswith("pass 3/"):
             break
     process.send_signal(signal.SIGINT)
-    stderr = process.stderr.read()
-    assert process.wait(timeout=60) == 130
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
     assert "rmls: warning: interrupted after" in stderr
     assert f"rmls train {data_file} -o {model} --resume" in stderr
     assert "Traceback" not in stderr
@@ -74,9 +75,7 @@ def test_kill_during_training_leaves_nothing_behind(data_file, spawn, tmp_path):
         if line.startswith("pass 1/"):
             break
     process.kill()
-    process.wait(timeout=60)
-    process.stderr.close()
-    process.stdout.close()
+    process.communicate(timeout=60)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -92,14 +91,20 @@ def test_ctrl_c_before_the_first_pass_writes_nothing(data_file, run, tmp_path, m
 
 
 def test_ctrl_c_while_measuring_the_first_pass_keeps_it(data_file, run, tmp_path, monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
+    end_pass, calls = Validation.end_pass, []
 
-    monkeypatch.setattr("rmls.models.training.Validation.end_pass", interrupted)
+    def interrupted_once(self, params):
+        calls.append(params)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return end_pass(self, params)
+
+    monkeypatch.setattr(Validation, "end_pass", interrupted_once)
     result = run("train", data_file, "-o", tmp_path / "m", "--passes", "2", *OPTIONS)
     assert result.exit_code == 130
     assert "1 of 2 passes" in result.stderr
-    assert rmls.load(tmp_path / "m").n_iter_ == 1
+    model = rmls.load(tmp_path / "m")
+    assert model.n_iter_ == len(model.loss_curve_) == len(model.validation_curve_) == 1
 
 
 @pytest.fixture(scope="module")

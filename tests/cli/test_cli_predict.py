@@ -103,23 +103,6 @@ def test_rows_without_labels_are_written_as_empty(run, model_dir, data_file):
     assert text == "300 30\n" + "\n" * 300
 
 
-def test_any_rule_keeps_its_labels(model, data):
-    """A rule that takes the worst labels needs the whole ranking."""
-
-    class Worst:
-        classes_ = model.classes_
-        rank = model.rank
-
-        @staticmethod
-        def predict_sets(X, decision=None):
-            dense = model.decision_function(X)
-            return rmls.core.sparse.as_label_csr(dense == dense.min(axis=1, keepdims=True))
-
-    ranking = predict_module.rank_sets(Worst, data.test.X, None)
-    scores = model.decision_function(data.test.X)
-    np.testing.assert_array_equal(ranking.labels, scores.argmin(axis=1))
-
-
 def test_existing_files_are_kept_unless_overwritten(run, fails, model_dir, data_file, tmp_path):
     out = tmp_path / "p.jsonl"
     out.write_text("mine")
@@ -130,7 +113,7 @@ def test_existing_files_are_kept_unless_overwritten(run, fails, model_dir, data_
 
 
 def test_nothing_is_left_when_predicting_fails(run, model_dir, data_file, tmp_path, monkeypatch):
-    monkeypatch.setattr(predict_module, "rank_sets", lambda *_: 1 / 0)
+    monkeypatch.setattr(rmls.RMLS, "rank_sets", lambda *_: 1 / 0)
     assert run("predict", model_dir, data_file, "-o", tmp_path / "p.csv").exit_code == 1
     assert list(tmp_path.iterdir()) == []
 

@@ -107,8 +107,8 @@ def test_a_warning_is_one_line_on_stderr(run, monkeypatch, data):
 def test_a_reader_that_ends_early_gives_no_traceback(spawn, data_file):
     process = spawn("stats", data_file, "--json")
     process.stdout.close()
-    stderr = process.stderr.read()
-    assert process.wait(timeout=60) == 2
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 2
     assert stderr.count("\n") == 1
     assert stderr.startswith("rmls: error: ")
 

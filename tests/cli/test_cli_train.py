@@ -121,7 +121,8 @@ def test_never_overwrites_what_is_no_model(data_file, model_dir, fails, tmp_path
     folder = tmp_path / "holiday"
     folder.mkdir()
     (folder / "photo.jpg").write_bytes(b"x")
-    assert "photo.jpg" in fails("train", data_file, "-o", folder, "--overwrite")
+    sentence = fails("train", data_file, "-o", folder, "--overwrite")
+    assert "something other than an rmls model" in sentence
     assert "is a file" in fails("train", data_file, "-o", folder / "photo.jpg", "--overwrite")
     (folder / "photo.jpg").rename(folder / "model.json")
     fails("train", data_file, "-o", folder, "--overwrite")

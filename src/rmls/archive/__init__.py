@@ -2,6 +2,6 @@
 
 from rmls.archive.checks import check_arrays
 from rmls.archive.reading import Archive, read_archive
-from rmls.archive.writing import write_archive
+from rmls.archive.writing import check_target, write_archive
 
-__all__ = ["Archive", "check_arrays", "read_archive", "write_archive"]
+__all__ = ["Archive", "check_arrays", "check_target", "read_archive", "write_archive"]

@@ -120,6 +120,22 @@ def _check_arrays(arrays: Mapping[str, Array], path: object) -> dict[str, Array]
     return dict(arrays)
 
 
+def check_target(path: str | PathLike[str], *, overwrite: bool = True) -> None:
+    """Raise what `write_archive` would raise for the place alone, before any work is done.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> check_target(tempfile.mkdtemp())
+    """
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise ArchiveError(f"{path} cannot be written: {target.parent} is not a folder.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise ArchiveError(f"{path} cannot be written: no permission to write to {target.parent}.")
+    _check_target(target, path, overwrite)
+
+
 def _check_target(target: Path, path: object, overwrite: bool) -> None:
     """Refuse everything that is not free, an empty folder, or an archive to replace."""
     if not os.path.lexists(target):

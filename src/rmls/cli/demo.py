@@ -39,7 +39,7 @@ def demo(
     jobs: Jobs = -1,
     save: Save = None,
 ) -> None:
-    """Make long-tailed data, train, and compare with a baseline (ten seconds)."""
+    """Make long-tailed data, train, and compare with a baseline (15 seconds)."""
     from rmls.cli.evaluate import measure
     from rmls.datasets import make_longtail
     from rmls.models import RMLS, AllIrrelevant

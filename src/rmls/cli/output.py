@@ -29,26 +29,14 @@ def check_file_target(path: Path, overwrite: bool) -> None:
 
 def check_model_target(path: Path, overwrite: bool) -> None:
     """Refuse, before training, a folder that the model could not be written to."""
-    from rmls.archive import read_archive
-    from rmls.archive.layout import FILE_NAMES
+    from rmls.archive import check_target
 
-    _check_parent(path)
-    if not os.path.lexists(path):
-        return
-    if not path.is_dir():
-        raise InputError(f"{path} is a file; give the name of a folder for the model.")
-    names = sorted(entry.name for entry in path.iterdir())
-    if not names:
-        return
-    if not overwrite:
+    check_target(path)
+    if path.is_dir() and any(path.iterdir()) and not overwrite:
         raise InputError(
             f"{path} exists; choose another name, or give --overwrite to replace the model "
             "or --resume to continue its training."
         )
-    foreign = [name for name in names if name not in FILE_NAMES]
-    if foreign:
-        raise InputError(f"{path} holds {foreign[0]}, which is no part of a model; move it away.")
-    read_archive(path, verify=False)
 
 
 def _check_parent(path: Path) -> None:

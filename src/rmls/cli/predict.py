@@ -16,7 +16,6 @@ from rmls.core.errors import InputError
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from rmls.core.ranking import Ranking
     from rmls.models.base import MultiLabelEstimator
 
 BLOCK_ROWS = 4096
@@ -95,29 +94,5 @@ def _lines(
     starts = range(0, X.shape[0], BLOCK_ROWS)
     silent = quiet or not console.is_terminal or len(starts) == 1
     for start in track(starts, "predicting", console=console, disable=silent, transient=True):
-        ranking = rank_sets(model, X[start : start + BLOCK_ROWS], rule)
+        ranking = model.rank_sets(X[start : start + BLOCK_ROWS], rule)
         yield from format.lines(Block(ranking, first + start, names, scores))
-
-
-def rank_sets(model: MultiLabelEstimator, X: sparse.csr_matrix, rule: Any) -> Ranking:
-    """Return the predicted label sets with their scores, best first.
-
-    Notes
-    -----
-    Most rules take the best labels of a row; where one does not, the ranking is deepened until
-    every predicted label is in it.
-    """
-    import numpy as np
-
-    sets = model.predict_sets(X, rule)
-    n_labels = int(sets.shape[1])
-    depth = int(np.diff(sets.indptr).max(initial=0))
-    if depth == 0:
-        return model.rank(X, 1).top(0)
-    owned = sets.indices + n_labels * np.repeat(np.arange(X.shape[0]), np.diff(sets.indptr))
-    while True:
-        ranking = model.rank(X, depth)
-        kept = ranking.where(np.isin(ranking.labels + n_labels * ranking.rows, owned))
-        if len(kept.labels) == sets.nnz or depth >= n_labels:
-            return kept
-        depth = min(2 * depth, n_labels)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-BLOCK = 1 << 20
+BLOCK = 1 << 17
 
 
 def distinct_rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +74,17 @@ class Ranking:
             matrix.indices[order].astype(np.int32),
             matrix.data[order],
             int(matrix.shape[1]),
+        )
+
+    @classmethod
+    def stack(cls, pieces: Sequence[Ranking]) -> Ranking:
+        """Put the rows of several rankings of the same labels below one another."""
+        lengths = np.concatenate([[0], *(piece.lengths for piece in pieces)])
+        return cls(
+            np.cumsum(lengths).astype(np.int64),
+            np.concatenate([piece.labels for piece in pieces]),
+            np.concatenate([piece.scores for piece in pieces]),
+            pieces[0].n_labels,
         )
 
     @property

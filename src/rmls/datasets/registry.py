@@ -132,7 +132,7 @@ def locate(name: str, fetch_missing: bool = False) -> Path:
         )
     if fetch_missing:
         return download(name)
-    way = _by_hand(entry) if not entry.files else f"fetch it with rmls.datasets.download('{name}')."
+    way = _by_hand(entry) if not entry.files else f"fetch it with: rmls datasets download {name}"
     raise InputError(f"{name} is not at hand (looked in {looked}); {way}")
 
 

@@ -41,9 +41,13 @@ class Rule:
         """Tell whether this fitted rule is what ``wanted``, perhaps not fitted, asks for."""
         return self == wanted
 
+    def keep(self, ranking: Ranking) -> Ranking:
+        """Return the labels the rule takes, with their scores."""
+        raise NotImplementedError
+
     def select(self, ranking: Ranking) -> sparse.csr_matrix:
         """Return the label sets as a 0/1 CSR matrix."""
-        raise NotImplementedError
+        return self.keep(ranking).to_sets()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the rule as plain values."""
@@ -72,9 +76,9 @@ class TopK(Rule):
         """Number of best labels the rule looks at."""
         return self.k
 
-    def select(self, ranking: Ranking) -> sparse.csr_matrix:
-        """Return the label sets as a 0/1 CSR matrix."""
-        return ranking.top(self.k).to_sets()
+    def keep(self, ranking: Ranking) -> Ranking:
+        """Return the best k labels of every row."""
+        return ranking.top(self.k)
 
 
 @dataclass(frozen=True)
@@ -97,11 +101,11 @@ class _Cut(Rule):
         """Tell whether this rule is ``wanted`` with its threshold found."""
         return isinstance(wanted, _Cut) and replace(wanted, value=self.value) == self
 
-    def select(self, ranking: Ranking) -> sparse.csr_matrix:
-        """Return the label sets as a 0/1 CSR matrix."""
+    def keep(self, ranking: Ranking) -> Ranking:
+        """Return the labels that score at least the threshold."""
         if self.value is None:
             raise InputError(f"the rule '{self.name}' has no threshold yet; fit it first.")
-        return ranking.where(ranking.scores >= np.float32(self.value)).to_sets()
+        return ranking.where(ranking.scores >= np.float32(self.value))
 
 
 @dataclass(frozen=True)
@@ -179,8 +183,8 @@ class CardinalityCount:
 
     def add(self, block: NDArray[np.float32], weights: NDArray[np.float64]) -> None:
         """Take in a dense block of scores whose rows count ``weights`` times."""
-        floor = self._scores[-1] if self._is_full() else -np.inf
-        rows, columns = np.nonzero(block > floor)
+        floor = self._scores[-1] if self._is_full() else self._lowest_needed(block, weights)
+        rows, columns = np.nonzero(block >= floor)
         scores = np.concatenate([self._scores, block[rows, columns]])
         counts = np.concatenate([self._weights, weights[rows]])
         order = np.argsort(-scores, kind="stable")
@@ -197,6 +201,13 @@ class CardinalityCount:
         last = min(int(np.searchsorted(total, self.wanted * (1 - 1e-12))), len(total) - 1)
         following = min(last + 1, len(total) - 1)
         return (float(self._scores[last]) + float(self._scores[following])) / 2
+
+    def _lowest_needed(self, block: NDArray[np.float32], weights: NDArray[np.float64]) -> float:
+        """Return a score below which nothing of this block can matter."""
+        most = int(np.ceil(self.wanted / weights.min())) + 2
+        if most >= block.size:
+            return -np.inf
+        return float(np.partition(block, block.size - most, axis=None)[block.size - most])
 
     def _is_full(self) -> bool:
         return bool(self._weights.sum() > self.wanted)

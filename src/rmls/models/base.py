@@ -23,7 +23,7 @@ from rmls.decide import Cardinality, CardinalityCount, Rule, Threshold, TopK, ma
 from rmls.metrics import get_metric
 from rmls.models.ranking import rank_block, select_above
 
-BLOCK_BYTES = 32 << 20
+BLOCK_BYTES = 8 << 20
 CARDINALITY_ROWS = 10_000
 THRESHOLD_DEPTH = 200
 
@@ -241,19 +241,20 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_sets(self, X: Any, decision: str | Rule | None = None) -> sparse.csr_matrix:
         """Return label sets as a 0/1 CSR matrix, whatever container ``fit`` was given."""
-        check_is_fitted(self)
-        X = self._read_features(X)
-        return self._select(X, self._fitted_rule(self.decision if decision is None else decision))
+        return self.rank_sets(X, decision).to_sets()
 
-    def _select(self, X: sparse.csr_matrix, rule: Rule) -> sparse.csr_matrix:
+    def rank_sets(self, X: Any, decision: str | Rule | None = None) -> Ranking:
+        """Return the predicted labels with their scores, best first."""
+        check_is_fitted(self)
+        rule = self._fitted_rule(self.decision if decision is None else decision)
+        return self._decide(self._read_features(X), rule)
+
+    def _decide(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
         if rule.above is None:
-            return rule.select(self._rank(X, rule.top or self._space.n_labels))
+            return rule.keep(self._rank(X, rule.top or self._space.n_labels))
         threshold = np.float32(rule.above)
-        pieces = [
-            rule.select(select_above(scores, threshold)) for _, scores in self._score_blocks(X)
-        ]
-        stacked: sparse.csr_matrix = sparse.vstack(pieces, format="csr")
-        return stacked
+        blocks = self._score_blocks(X)
+        return Ranking.stack([rule.keep(select_above(scores, threshold)) for _, scores in blocks])
 
     def _fitted_rule(self, spec: str | Rule) -> Rule:
         if self._space.is_single:

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import InputError
+from rmls.core.ranking import Ranking
 from rmls.decide import Rule
 from rmls.models.base import MultiLabelEstimator
 
@@ -39,12 +40,12 @@ class AllIrrelevant(MultiLabelEstimator):
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
         return np.tile(self.frequencies_, (X.shape[0], 1))
 
-    def predict_sets(self, X: Any, decision: str | Rule | None = None) -> sparse.csr_matrix:
-        """Return empty sets; the most frequent class for a 1-d ``y``."""
+    def rank_sets(self, X: Any, decision: str | Rule | None = None) -> Ranking:
+        """Return nothing for every row; the most frequent class for a 1-d ``y``."""
         if decision is not None:
             raise InputError("AllIrrelevant predicts no label by definition; use rank(X, k).")
-        sets = super().predict_sets(X, "top_1")
-        return sets if self._space.is_single else 0 * sets
+        best = super().rank_sets(X, "top_1")
+        return best if self._space.is_single else best.top(0)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {}, {"frequencies": self.frequencies_}

@@ -312,7 +312,7 @@ class RMLS(LatentModel):
                 return metric(Y, self._rank(X, metric.k or 5))
             everything = np.arange(X.shape[0])
             threshold = self._cardinality_threshold(X, Y, everything, np.ones(X.shape[0]))
-            return metric(Y, self._select(X, Cardinality(threshold)))
+            return metric(Y, self._decide(X, Cardinality(threshold)).to_sets())
 
         return Validation(measure, metric.greater_is_better, self.n_iter_no_change, self.tol)
 

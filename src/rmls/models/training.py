@@ -206,7 +206,14 @@ class Validation:
     def end_pass(self, params: cpu.Params) -> bool:
         """Measure once; returns whether to go on."""
         self.values.append(self.measure())
-        value = self.values[-1] if self.greater_is_better else -self.values[-1]
+        return self._compare(self.values[-1], params)
+
+    def resume(self, params: cpu.Params) -> None:
+        """Take the parameters of an earlier run as the ones to beat."""
+        self._compare(self.measure(), params)
+
+    def _compare(self, measured: float, params: cpu.Params) -> bool:
+        value = measured if self.greater_is_better else -measured
         if value > self._best + self.tol:
             self._best, self._stalled = value, 0
             self._best_params = cpu.Params(*(array.copy() for array in params))
@@ -231,8 +238,11 @@ def run_passes(
 ) -> list[float]:
     """Make the passes and return the mean loss of each; a stalled metric or Ctrl-C ends them."""
     losses: list[float] = []
+    interrupted = False
     with Progress(passes, verbose) as progress:
         try:
+            if validation is not None and passes.start > 0:
+                validation.resume(sgd.params)
             for number in passes:
                 losses.append(sgd.run_pass(rows, number, rates(number), progress.tick))
                 go_on = validation is None or validation.end_pass(sgd.params)
@@ -240,13 +250,18 @@ def run_passes(
                 if not go_on:
                     break
         except KeyboardInterrupt:
-            warnings.warn(
-                f"interrupted after {len(losses)} of {len(passes)} passes; the model is kept.",
-                TrainingInterrupted,
-                stacklevel=2,
-            )
+            interrupted = True
     if validation is not None:
+        if len(validation.values) < len(losses):
+            validation.end_pass(sgd.params)
         validation.restore_best(sgd.params)
+    if interrupted:
+        warnings.warn(
+            f"interrupted after {passes.start + len(losses)} of {passes.stop} passes; "
+            "the model is kept.",
+            TrainingInterrupted,
+            stacklevel=2,
+        )
     return losses
 
 

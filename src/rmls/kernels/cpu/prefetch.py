@@ -37,4 +37,4 @@ def _prefetch(typingctx, matrix, row, column):
 def prefetch_row(matrix, row):
     """Ask for all of ``matrix[row]``; changes nothing that can be observed but time."""
     for column in range(0, matrix.shape[1], LINE):
-        _prefetch(matrix, row, column)
+        _prefetch(matrix, row, column)  # type: ignore[call-arg]

@@ -1,0 +1,80 @@
+"""A small problem, and the objective of RMLS written down slowly in float64."""
+
+import numpy as np
+
+from rmls.kernels import cpu
+from rmls.kernels.cpu import sgd
+
+N_FEATURES, N_LABELS, K = 6, 9, 4
+FEATURES = np.array([0, 2, 5], np.int32)
+VALUES = np.array([0.7, -0.4, 0.5], np.float32)
+RELEVANT = np.array([1, 6], np.int32)
+
+
+def make_params(seed=0):
+    rng = np.random.default_rng(seed)
+    shapes = ((N_FEATURES, K), (K,), (N_LABELS, K), (N_LABELS,))
+    return cpu.Params(*(rng.normal(0, 0.6, shape).astype(np.float32) for shape in shapes))
+
+
+def make_accumulators(width=1, start=0.5):
+    shapes = ((N_FEATURES, width), (K,), (N_LABELS, width), (N_LABELS,))
+    return cpu.Params(*(np.full(shape, start, np.float32) for shape in shapes))
+
+
+def make_rows():
+    return cpu.Rows(
+        np.array([0, len(FEATURES)]), FEATURES, VALUES, np.array([0, len(RELEVANT)]), RELEVANT
+    )
+
+
+def make_objective(**changes):
+    values = {
+        "loss": 0,
+        "activation": 0,
+        "negatives_per_positive": 2.0,
+        "min_negatives": 0,
+        "all_negatives": False,
+        "l2": np.float32(0),
+        "max_label_norm": np.float32(np.inf),
+        "gradient_floor": np.float32(0),
+        "label_weight": np.ones(N_LABELS, np.float32),
+    }
+    return cpu.Objective(**{**values, **changes})
+
+
+def kernel_gradient(params, objective, key, weight=1.0):
+    """Return the gradients that one visit collects, as dense arrays, and its loss."""
+    scratch = cpu.make_scratch((N_FEATURES, N_LABELS, K), 2, len(FEATURES), N_LABELS)
+    weight = np.float32(weight)
+    visit = sgd.Visit(np.uint64(key), 1, weight, weight, False, True)
+    loss = sgd.visit_row(
+        make_rows(), 0, visit, params, make_accumulators(), objective, np.float32(0), scratch
+    )
+    gradient = cpu.Params(*(np.zeros_like(array, dtype=np.float64) for array in params))
+    for slot in range(scratch.label_rows[0]):
+        label = scratch.label_rows[slot + 1]
+        gradient.L[label] = scratch.label_grad[slot, :K]
+        gradient.c[label] = scratch.label_grad[slot, K]
+    for slot in range(scratch.feature_rows[0]):
+        gradient.W[scratch.feature_rows[slot + 1]] = scratch.feature_grad[slot]
+    gradient.b[:] = scratch.feature_grad[-1]
+    return gradient, loss
+
+
+def slow_scores(params, activation):
+    z = sum(v * params.W[f].astype(float) for f, v in zip(FEATURES, VALUES, strict=True)) + params.b
+    h = {0: np.tanh(z), 1: z, 2: np.maximum(z, 0)}[activation]
+    return params.L.astype(float) @ h + params.c
+
+
+def slow_loss(params, labels, weights, loss, activation):
+    """Return the weighted loss of the given labels; relevant ones count as positive."""
+    scores = slow_scores(params, activation)[labels]
+    target = np.where(np.isin(labels, RELEVANT), 1.0, -1.0)
+    values = {
+        0: np.logaddexp(0, -target * scores),
+        1: (scores - (target + 1) / 2) ** 2,
+        2: np.maximum(0, 1 - target * scores) ** 2,
+    }[loss]
+    return float(weights @ values)
