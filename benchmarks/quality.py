@@ -1,6 +1,6 @@
 """Quality of RMLS on real data: the figures of the README, with their spread.
 
-    RMLS_DATA=folder python benchmarks/quality.py [name ...]
+RMLS_DATA=folder python benchmarks/quality.py [name ...]
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -101,6 +103,16 @@ def test_rows_without_labels_are_written_as_empty(run, model_dir, data_file):
     assert all(line["labels"] == [] for line in lines)
     text = run("predict", model_dir, data_file, "-o", "-", *never, "--format", "xmc").stdout
     assert text == "300 30\n" + "\n" * 300
+
+
+def test_a_reader_that_leaves_early_is_no_error(model_dir, data_file):
+    command = f"{sys.executable} -m rmls predict {model_dir} {data_file} -o - --top 30 | head -1"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode in (0, 141)
+    assert done.stderr.strip() in ("", "wrote     -: 300 rows")
+    assert json.loads(done.stdout)["row"] == 0
 
 
 def test_existing_files_are_kept_unless_overwritten(run, fails, model_dir, data_file, tmp_path):

@@ -46,8 +46,15 @@ def test_saving_a_split_that_the_format_cannot_hold_warns(tmp_path):
 
 
 def test_an_ending_that_names_no_format_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"the ending of a\.txt names no format; pass format="):
-        save(toy(), tmp_path / "a.txt")
+    with pytest.raises(InputError, match=r"the ending of a\.what names no format; name one"):
+        save(toy(), tmp_path / "a.what")
+
+
+def test_a_txt_file_is_written_as_extreme_classification_text(tmp_path):
+    save(toy(), tmp_path / "a.txt")
+    assert (tmp_path / "a.txt").read_text().splitlines()[0].split() == [
+        str(size) for size in (len(toy()), toy().n_features, toy().n_labels)
+    ]
 
 
 def test_npz_is_not_compressed_twice(tmp_path):
@@ -91,7 +98,7 @@ def test_an_unknown_name_lists_near_matches_and_where_it_looked(folders):
 
 
 def test_a_registered_name_that_is_not_at_hand_says_how_to_get_it(folders):
-    with pytest.raises(InputError, match=r"fetch it with rmls\.datasets\.download\('enron'\)"):
+    with pytest.raises(InputError, match="fetch it with: rmls datasets download enron"):
         load("enron")
     with pytest.raises(InputError, match="to do it by hand, see https://mulan"):
         load("medical")

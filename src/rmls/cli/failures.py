@@ -18,6 +18,7 @@ from rmls.core.errors import RmlsError, RmlsWarning
 EXIT_INTERNAL = 1
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
 DEBUG = "RMLS_DEBUG"
 
 
@@ -54,7 +55,7 @@ def plain_failures() -> Iterator[None]:
         _show_traceback()
         # The interpreter flushes stdout once more at its end.
         _discard_stdout()
-        _fail("the program that read the output has ended.", EXIT_ERROR)
+        raise SystemExit(EXIT_BROKEN_PIPE) from None
     except Exception as error:
         _show_traceback()
         _fail(*describe_failure(error))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rmls.core.errors import InputError, RmlsWarning
-from rmls.datasets._files import OPENERS
+from rmls.datasets._files import OPENERS, plain_suffix
 from rmls.datasets.dataset import Dataset
 from rmls.datasets.formats import Format, format_by_extension, format_named, format_of
 
@@ -73,7 +73,8 @@ def save(dataset: Dataset, path: str | PathLike[str], format: str | None = None)
     path : str or path
         ``.gz`` or ``.bz2`` behind the ending compresses the text formats.
     format : str, optional
-        Name of the format; by default the file ending decides.
+        Name of the format; by default the file ending decides, and ``.txt`` is written as
+        extreme-classification text.
 
     Warns
     -----
@@ -89,9 +90,12 @@ def save(dataset: Dataset, path: str | PathLike[str], format: str | None = None)
     Dataset('toy': 1 row (1 train + 0 test), 2 features, 2 labels)
     """
     path = Path(path)
-    chosen = format_named(format) if format is not None else format_by_extension(path)
+    chosen = format_named(format) if format is not None else _format_to_write(path)
     if chosen is None:
-        raise InputError(f"the ending of {path.name} names no format; pass format=, such as 'npz'.")
+        raise InputError(
+            f"the ending of {path.name} names no format; "
+            "name one with format= (--to on the command line), such as 'npz'."
+        )
     if path.suffix.lower() in OPENERS and not chosen.compressible:
         raise InputError(f"{chosen.name} files are compressed already; drop '{path.suffix}'.")
     chosen.write(dataset, path)
@@ -102,6 +106,10 @@ def save(dataset: Dataset, path: str | PathLike[str], format: str | None = None)
             RmlsWarning,
             stacklevel=2,
         )
+
+
+def _format_to_write(path: Path) -> Format | None:
+    return format_named("xmc") if plain_suffix(path) == ".txt" else format_by_extension(path)
 
 
 def convert(

@@ -223,19 +223,23 @@ def make_rule(spec: str | Rule | dict[str, Any]) -> Rule:
     --------
     >>> make_rule("top_3")
     TopK(k=3)
+    >>> make_rule("round")
+    Threshold(value=0.0, metric='example_f1')
     >>> make_rule("best")
     Traceback (most recent call last):
-    rmls.core.errors.InputError: decision must be one of cardinality, top_k, threshold ...
+    rmls.core.errors.InputError: decision must be one of cardinality, top_k, threshold, round ...
     """
     if isinstance(spec, Rule):
         return spec
+    if spec == "round":
+        return Threshold(0.0)
     if isinstance(spec, str) and spec.startswith("top_") and spec[4:].isdigit():
         return TopK(int(spec[4:]))
     values = dict(spec) if isinstance(spec, dict) else {"name": spec}
     rule = RULES.get(str(values.pop("name", None)))
     if rule is None:
         raise InputError(
-            f"decision must be one of {', '.join(RULES)} (or top_3, top_10, …) "
+            f"decision must be one of {', '.join(RULES)}, round (or top_3, top_10, …) "
             f"or a rule of rmls.decide; got {spec!r}."
         )
     try:

@@ -34,6 +34,20 @@ class Normalizer:
     mean: NDArray[np.float32]
     scale: NDArray[np.float32]
 
+    def as_arrays(self) -> dict[str, NDArray[np.float32]]:
+        """Return the fitted arrays by the names they have in a model folder."""
+        return {"normalizer_mean": self.mean, "normalizer_scale": self.scale}
+
+    @staticmethod
+    def sizes(mode: str, n_features: int) -> dict[str, int]:
+        """Return the lengths that `as_arrays` has for a mode."""
+        if mode not in MODES:
+            raise InputError(f"unknown normalisation {mode!r}")
+        return {
+            "normalizer_mean": n_features if mode == "standardize" else 0,
+            "normalizer_scale": n_features if mode in ("standardize", "rescale") else 0,
+        }
+
     def apply(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
         """Return normalised rows; ``X`` is left as it is and its structure may be shared."""
         if self.mode == "none":

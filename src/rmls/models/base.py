@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from rmls.archive import Archive
+from rmls.archive import Archive, check_arrays
 from rmls.core.canonical import distinct_rows
 from rmls.core.errors import InputError
 from rmls.core.labels import read_labels
@@ -20,12 +20,20 @@ from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads, require_memory
 from rmls.core.sparse import as_feature_csr, label_counts
 from rmls.decide import Cardinality, CardinalityCount, Rule, Threshold, TopK, make_rule
+from rmls.features import Normalizer
 from rmls.metrics import get_metric
 from rmls.models.ranking import rank_block, select_above
 
 BLOCK_BYTES = 8 << 20
 CARDINALITY_ROWS = 10_000
 THRESHOLD_DEPTH = 200
+
+
+def restore_normalizer(mode: Any, archive: Archive, n_features: int) -> Normalizer:
+    """Read the normalisation of a saved model."""
+    sizes = Normalizer.sizes(mode, int(n_features))
+    check_arrays(archive, {name: (np.float32, (size,)) for name, size in sizes.items()})
+    return Normalizer(mode, *(archive.arrays[name] for name in sizes))
 
 
 class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

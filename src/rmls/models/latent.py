@@ -11,7 +11,7 @@ from scipy import sparse
 from rmls.archive import Archive, check_arrays
 from rmls.features import Normalizer
 from rmls.kernels import cpu
-from rmls.models.base import MultiLabelEstimator
+from rmls.models.base import MultiLabelEstimator, restore_normalizer
 from rmls.models.training import Sgd, param_shapes
 
 RECORD = ("n_iter", "loss_curve", "validation_curve", "cardinality", "total_weight")
@@ -80,8 +80,7 @@ class LatentModel(MultiLabelEstimator):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         record = {name: getattr(self, f"{name}_") for name in RECORD}
-        arrays = {"normalizer_mean": self._normalizer.mean}
-        arrays["normalizer_scale"] = self._normalizer.scale
+        arrays: dict[str, NDArray[Any]] = dict(self._normalizer.as_arrays())
         for prefix, group in (("", self._sgd.params), ("accumulator_", self._sgd.accumulators)):
             arrays |= {f"{prefix}{name}": array for name, array in group._asdict().items()}
         return {**record, "normalizer": self._normalizer.mode, "seed": self._sgd.seed}, arrays
@@ -90,17 +89,14 @@ class LatentModel(MultiLabelEstimator):
         shape = (int(self.n_features_in_), self._space.n_labels, self.n_components)
         for name in RECORD:
             setattr(self, f"{name}_", fitted[name])
-        mode = fitted["normalizer"]
         expected = param_shapes(shape, self.n_components)
         width = self.n_components if self.accumulators == "element" else 1
         expected |= {
             f"accumulator_{name}": size for name, size in param_shapes(shape, width).items()
         }
-        expected["normalizer_mean"] = (shape[0] if mode == "standardize" else 0,)
-        expected["normalizer_scale"] = (shape[0] if mode in ("standardize", "rescale") else 0,)
         check_arrays(archive, {name: (np.float32, size) for name, size in expected.items()})
         arrays = archive.arrays
-        self._normalizer = Normalizer(mode, arrays["normalizer_mean"], arrays["normalizer_scale"])
+        self._normalizer = restore_normalizer(fitted["normalizer"], archive, shape[0])
         self._sgd = Sgd(
             cpu.Params(*(arrays[name] for name in cpu.Params._fields)),
             cpu.Params(*(arrays[f"accumulator_{name}"] for name in cpu.Params._fields)),

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from rmls.core.errors import InputError
 from rmls.core.labels import LabelSpace
+from rmls.core.options import check_choice, check_number, check_share, check_whole
 from rmls.kernels import cpu
 
 NEGATIVES_PER_ROW = 400.0
@@ -40,38 +39,18 @@ BOUNDS = ("max_feature_norm", "max_label_norm")
 def check_options(model: Any) -> None:
     """Raise a sentence for the first option of ``model`` that has no meaning."""
     for name, choices in CHOICES.items():
-        if getattr(model, name) not in choices:
-            wanted = ", ".join(repr(choice) for choice in choices)
-            raise InputError(f"{name} must be one of {wanted}; got {getattr(model, name)!r}.")
+        check_choice(name, getattr(model, name), choices)
     for name, least in WHOLE.items():
-        value = getattr(model, name)
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise InputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+        check_whole(name, getattr(model, name), least)
     for name in POSITIVE:
-        _check_number(name, getattr(model, name), positive=True)
+        check_number(name, getattr(model, name), positive=True)
     for name in NON_NEGATIVE:
         if getattr(model, name) != "auto" or name not in ("negatives_per_positive", "l2"):
-            _check_number(name, getattr(model, name), positive=False)
+            check_number(name, getattr(model, name), positive=False)
     for name in BOUNDS:
         if getattr(model, name) is not None:
-            _check_number(name, getattr(model, name), positive=True)
-    fraction = model.validation_fraction
-    if not isinstance(fraction, Real) or not 0 < float(fraction) < 1:
-        raise InputError(f"validation_fraction must lie between 0 and 1; got {fraction!r}.")
-
-
-def _check_number(name: str, value: Any, *, positive: bool) -> None:
-    wanted = "positive" if positive else "non-negative"
-    good = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
-    if not good or value < 0 or (positive and value == 0):
-        raise InputError(f"{name} must be a {wanted} number; got {value!r}.")
-
-
-def read_seed(random_state: Any) -> int:
-    """Return an integer seed for any of scikit-learn's forms of ``random_state``."""
-    if isinstance(random_state, Integral) and int(random_state) >= 0:
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+            check_number(name, getattr(model, name), positive=True)
+    check_share("validation_fraction", model.validation_fraction)
 
 
 def make_objective(

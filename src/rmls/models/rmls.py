@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rmls.core.labels import read_labels
+from rmls.core.options import read_seed
 from rmls.core.resources import count_threads, require_memory
 from rmls.core.sparse import label_counts
 from rmls.decide import Cardinality, Rule, Threshold, make_rule
@@ -20,7 +21,6 @@ from rmls.models.objective import (
     check_options,
     make_objective,
     negative_rate,
-    read_seed,
     softmax,
     to_probability,
 )

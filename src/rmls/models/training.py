@@ -123,16 +123,7 @@ class Sgd:
         scratch = self._make_scratch(rows)
 
         def run(memory: cpu.Scratch, bounds: tuple[int, int]) -> tuple[float, float]:
-            measured: tuple[float, float] = cpu.run_visits(
-                rows.arrays,
-                self.params,
-                self.accumulators,
-                self.objective,
-                visits,
-                memory,
-                *bounds,
-            )
-            return measured
+            return self._run_kernel(rows, visits, memory, bounds)
 
         losses = []
         with ThreadPoolExecutor(self.n_threads) as pool:
@@ -144,12 +135,29 @@ class Sgd:
         loss, weight = np.sum(losses, axis=0)
         return float(loss / weight)
 
+    def _run_kernel(
+        self, rows: Rows, visits: cpu.Visits, memory: cpu.Scratch, bounds: tuple[int, int]
+    ) -> tuple[float, float]:
+        """Process the visits within ``bounds``; returns their summed loss and weight."""
+        measured: tuple[float, float] = cpu.run_visits(
+            rows.arrays, self.params, self.accumulators, self.objective, visits, memory, *bounds
+        )
+        return measured
+
     def _own_arrays(self) -> None:
         if not self.params.W.flags.writeable:
             self.params = cpu.Params(*(np.array(array) for array in self.params))
             self.accumulators = cpu.Params(*(np.array(array) for array in self.accumulators))
 
     def _make_scratch(self, rows: Rows) -> list[cpu.Scratch]:
+        longest = self._longest(rows)
+        return [
+            cpu.make_scratch(self.shape, self.batch_size, rows.max_features, longest)
+            for _ in range(self.n_threads)
+        ]
+
+    def _longest(self, rows: Rows) -> int:
+        """Return the most labels that one visit touches."""
         objective = self.objective
         assert objective is not None, "the objective is set before the first pass"
         _, n_labels, _ = self.shape
@@ -157,10 +165,7 @@ class Sgd:
             rows.max_labels * objective.negatives_per_positive + 1, objective.min_negatives
         )
         longest = n_labels if objective.all_negatives else rows.max_labels + int(negatives)
-        return [
-            cpu.make_scratch(self.shape, self.batch_size, rows.max_features, min(longest, n_labels))
-            for _ in range(self.n_threads)
-        ]
+        return min(longest, n_labels)
 
     def _pieces(self, n_visits: int) -> Iterator[list[int]]:
         """Cut a pass into pieces, and every piece into one part per thread, at batch ends."""

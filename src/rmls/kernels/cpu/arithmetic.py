@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rmls.kernels.cpu.prefetch import AHEAD, prefetch_row
+
 LOSSES = ("logistic", "squared", "squared_hinge")
 ACTIVATIONS = ("tanh", "linear", "relu")
 
@@ -63,6 +65,8 @@ def represent(W, b, indices, data, activation, h):
     for position in range(len(indices)):
         row = indices[position]
         value = data[position]
+        if position + AHEAD < len(indices):
+            prefetch_row(W, indices[position + AHEAD])
         for q in range(k):
             h[q] += value * W[row, q]
     if activation == TANH:

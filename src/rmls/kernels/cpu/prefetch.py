@@ -8,20 +8,21 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 LINE = 16  # float32 numbers in a cache line of 64 bytes
+AHEAD = 2  # rows between asking and using
 
 
 @intrinsic
-def _prefetch(typingctx, matrix, row, column):
+def _prefetch(typingctx, array, row, column):
     """Emit LLVM's prefetch for writing of one element, into all cache levels."""
-    signature = types.void(matrix, row, column)
+    signature = types.void(array, row, column)
 
     def codegen(context, builder, signature, arguments):
-        array_type, row_type, column_type = signature.args
+        array_type = signature.args[0]
         array = context.make_array(array_type)(context, builder, arguments[0])
         indices = [
             context.cast(builder, value, kind, types.intp)
-            for value, kind in zip(arguments[1:], (row_type, column_type), strict=True)
-        ]
+            for value, kind in zip(arguments[1:], signature.args[1:], strict=True)
+        ][: array_type.ndim]
         pointer = cgutils.get_item_pointer(context, builder, array_type, array, indices)
         byte = ir.IntType(8).as_pointer()
         flag = ir.IntType(32)
@@ -38,3 +39,9 @@ def prefetch_row(matrix, row):
     """Ask for all of ``matrix[row]``; changes nothing that can be observed but time."""
     for column in range(0, matrix.shape[1], LINE):
         _prefetch(matrix, row, column)  # type: ignore[call-arg]
+
+
+@njit(cache=True, inline="always")
+def prefetch_number(vector, index):
+    """Ask for ``vector[index]``; changes nothing that can be observed but time."""
+    _prefetch(vector, index, 0)  # type: ignore[call-arg]

@@ -27,9 +27,7 @@ from rmls.kernels.cpu.arithmetic import (
     value_of_loss,
 )
 from rmls.kernels.cpu.draw import GOLDEN, draw_irrelevant, mix
-from rmls.kernels.cpu.prefetch import prefetch_row
-
-AHEAD = 2
+from rmls.kernels.cpu.prefetch import AHEAD, prefetch_number, prefetch_row
 
 
 class Rows(NamedTuple):
@@ -198,7 +196,11 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
     for position in range(len(labels)):
         label = labels[position]
         if position + AHEAD < len(labels):
-            prefetch_row(L, labels[position + AHEAD])
+            following = labels[position + AHEAD]
+            prefetch_row(L, following)
+            prefetch_number(acc_L, following)
+            prefetch_number(c, following)
+            prefetch_number(acc_c, following)
         score = dot_row(L, label, h) + c[label]
         if position < n_relevant:
             target, scale = np.float32(1.0), relevant_weight * label_weight[label]
@@ -232,6 +234,8 @@ def step_features(indices, data, params, acc, objective, rate, scratch, online):
     square = mean_square(grad_h)
     for position in range(len(indices)):
         feature, value = indices[position], data[position]
+        if position + AHEAD < len(indices):
+            prefetch_number(acc_W, indices[position + AHEAD])
         if online:
             adagrad_row(W, acc_W, feature, value, grad_h, square, rate, decay)
         else:
