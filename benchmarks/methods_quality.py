@@ -1,8 +1,8 @@
 """Example-F of every method on Enron (k=50) and Delicious (k=250) beside the paper's figure.
 
-5-fold cross-validation (shuffled, seed 0), the paper's rule for each method: rounding at 0 for label
-space dimension reduction, cardinality for the others. The bar is the paper's mean less two of its
-standard deviations (0.02 where it gives none).
+5-fold cross-validation (shuffled, seed 0), the paper's rule for each method: rounding at 0 for
+label-space dimension reduction, cardinality for the others. The bar is the paper's mean less two of
+its standard deviations (0.02 where it gives none).
 
     RMLS_DATA=folder python benchmarks/methods_quality.py [--methods PLST FaIE] [--data enron]
 """

@@ -20,7 +20,8 @@ from rmls.core.errors import RmlsError
 from rmls.datasets import load, make_longtail
 from rmls.features import unit_rows
 from rmls.kernels import cpu
-from rmls.models.training import Rows, Sgd, start_params
+from rmls.models.start import start_params
+from rmls.models.training import Rows, Sgd
 
 K, ALPHA, RATE, BATCH = 250, 5, 0.1, 64
 
@@ -176,21 +177,19 @@ def main():
             walls["plain"].append(wall_seconds(plain.run_pass))
     median = {name: statistics.median(values) for name, values in walls.items()}
     kernel_ns = statistics.median(cpu_one) / steps * 1e9
-    print(
-        f"rows {X.shape[0]}, labels {Y.shape[1]}, k {K}, alpha {ALPHA}: {steps} label steps a pass"
-    )
-    print(f"kernel, 1 thread            {median['one']:8.3f} s a pass")
-    print(f"kernel, 2 threads           {median['two']:8.3f} s a pass")
-    print(f"kernel, gradient_floor 0.02 {median['thinned']:8.3f} s a pass (1 thread)")
-    print(f"plain NumPy mini-batches    {median['plain']:8.3f} s a pass")
+    report(median, kernel_ns, limit_ns, Y.shape[1], steps)
+
+
+def report(median, kernel_ns, limit_ns, n_labels, steps):
+    print(f"{n_labels} labels, k {K}, alpha {ALPHA}: {steps} label steps a pass; seconds a pass:")
+    print(f"kernel, 1 thread            {median['one']:8.3f}")
+    print(f"kernel, 2 threads           {median['two']:8.3f}")
+    print(f"kernel, gradient_floor 0.02 {median['thinned']:8.3f} (1 thread)")
+    print(f"plain NumPy mini-batches    {median['plain']:8.3f}")
     print(f"NumPy / kernel (1 thread)   {median['plain'] / median['one']:8.1f}")
     print(f"1 thread / 2 threads        {median['one'] / median['two']:8.2f}")
-    print(
-        f"machine limit               {limit_ns:8.1f} ns a label: 3 x {K} multiply-adds on a random"
-    )
-    print(
-        f"                            row of {Y.shape[1]} x {K} float32, {3 * K / limit_ns:.1f} G/s"
-    )
+    print(f"machine limit               {limit_ns:8.1f} ns a label: 3 x {K} multiply-adds on a")
+    print(f"    random row of {n_labels} x {K} float32, {3 * K / limit_ns:.1f} G multiply-adds/s")
     print(f"kernel, all of a pass       {kernel_ns:8.1f} ns a label (CPU time)")
     print(f"kernel / limit              {kernel_ns / limit_ns:8.2f}")
 

@@ -1,4 +1,4 @@
-"""Where the tests marked `data` find the real data sets."""
+"""Where the tests marked `data` find the real data sets, and how long examples may take."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+# Several files named conftest cannot all be imported to look for doctests.
+collect_ignore_glob = ["*conftest.py"]
+
+# A busy machine is no reason to fail.
+settings.register_profile("rmls", deadline=None)
+settings.load_profile("rmls")
 
 
 def real_data_folder() -> Path:

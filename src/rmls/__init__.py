@@ -16,18 +16,62 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from rmls.datasets import Dataset, make_longtail
     from rmls.metrics import evaluate
-    from rmls.models import RMLS
+    from rmls.models import (
+        BMLPL,
+        CPLST,
+        CS,
+        CSSP,
+        KNN,
+        LEML,
+        PLST,
+        RMLS,
+        WSABIE,
+        AllIrrelevant,
+        BinaryRelevance,
+        FaIE,
+        MostFrequent,
+    )
     from rmls.models.storage import load_model as load
 
 _HOME = {
+    "AllIrrelevant": "rmls.models",
+    "BinaryRelevance": "rmls.models",
+    "BMLPL": "rmls.models",
+    "CPLST": "rmls.models",
+    "CS": "rmls.models",
+    "CSSP": "rmls.models",
     "Dataset": "rmls.datasets",
-    "RMLS": "rmls.models",
     "evaluate": "rmls.metrics",
+    "FaIE": "rmls.models",
+    "KNN": "rmls.models",
+    "LEML": "rmls.models",
     "load": "rmls.models.storage:load_model",
     "make_longtail": "rmls.datasets",
+    "MostFrequent": "rmls.models",
+    "PLST": "rmls.models",
+    "RMLS": "rmls.models",
+    "WSABIE": "rmls.models",
 }
 
-__all__ = ["RMLS", "Dataset", "evaluate", "load", "make_longtail"]
+__all__ = [
+    "BMLPL",
+    "CPLST",
+    "CS",
+    "CSSP",
+    "KNN",
+    "LEML",
+    "PLST",
+    "RMLS",
+    "WSABIE",
+    "AllIrrelevant",
+    "BinaryRelevance",
+    "Dataset",
+    "FaIE",
+    "MostFrequent",
+    "evaluate",
+    "load",
+    "make_longtail",
+]
 
 
 def __getattr__(name: str) -> Any:

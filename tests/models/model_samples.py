@@ -11,6 +11,10 @@ import rmls.models
 
 # Values for the tests wherever an estimator has a parameter of that name.
 FAST = {"n_components": 8, "max_iter": 5}
+# Random codes tell labels apart only when there are far more of them than labels.
+FAST_BY_NAME: dict[str, dict[str, Any]] = {"CS": {"n_components": 100}}
+# Methods that draw a random number for every label: other labels, other draws.
+DRAWS_PER_LABEL = ("BMLPL", "CS", "WSABIE")
 
 ESTIMATORS: dict[str, type] = {
     name: found
@@ -24,7 +28,8 @@ def make(name: str, **wanted: Any) -> Any:
     """Return the estimator with fast settings and those of ``wanted`` that it has."""
     cls = ESTIMATORS[name]
     known = cls().get_params()
-    return cls(**{key: value for key, value in {**FAST, **wanted}.items() if key in known})
+    settings = {**FAST, **wanted, **FAST_BY_NAME.get(name, {})}
+    return cls(**{key: value for key, value in settings.items() if key in known})
 
 
 def make_blocks(

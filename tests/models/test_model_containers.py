@@ -60,22 +60,6 @@ CLASSES = {
 }
 
 
-def cases() -> list[Any]:
-    """Every estimator with every container."""
-    return [
-        pytest.param(name, container, id=f"{name}-{what}", marks=marks(name, container))
-        for name in ESTIMATORS
-        for what, container in SETS.items()
-    ]
-
-
-def marks(name: str, container: Container) -> tuple[Any, ...]:
-    if name == "AllIrrelevant" and container.answer in (names, numbers):
-        reason = "AllIrrelevant.predict_sets stores explicit zeros, read back as labels"
-        return (pytest.mark.xfail(strict=True, reason=reason),)
-    return ()
-
-
 def assert_same(found: Any, wanted: Any) -> None:
     assert type(found) is type(wanted)
     if isinstance(wanted, pd.DataFrame):
@@ -89,7 +73,8 @@ def assert_same(found: Any, wanted: Any) -> None:
         assert found == wanted
 
 
-@pytest.mark.parametrize(("name", "container"), cases())
+@pytest.mark.parametrize("container", SETS.values(), ids=SETS)
+@every_estimator
 def test_predict_answers_in_the_container_of_fit(name: str, container: Container) -> None:
     reference = make(name).fit(X, Y)
     model = make(name).fit(X, container.give(Y))
@@ -127,27 +112,6 @@ def test_label_names_can_be_given_for_a_0_1_matrix(name: str) -> None:
     assert isinstance(model.predict(X), np.ndarray)
     with pytest.raises(ValueError, match="2 label names were given for 6 labels"):
         make(name).fit(X, Y, label_names=NAMES[:2])
-
-
-@pytest.mark.xfail(strict=True, reason="a frame of one column is read as a dense array")
-@every_estimator
-def test_a_frame_of_one_label_stays_a_frame(name: str) -> None:
-    model = make(name).fit(X, pd.DataFrame({"advice": Y[:, 0]}))
-    assert model.predict(X).columns.tolist() == ["advice"]
-
-
-@pytest.mark.xfail(strict=True, reason="a boolean frame comes back as integers")
-@every_estimator
-def test_a_boolean_frame_stays_boolean(name: str) -> None:
-    model = make(name).fit(X, frame(Y).astype(bool))
-    assert set(model.predict(X).dtypes) == {np.dtype(bool)}
-
-
-@pytest.mark.xfail(strict=True, reason="`names or list(Y.columns)` asks an array for its truth")
-@every_estimator
-def test_an_array_of_label_names_is_taken_for_a_frame(name: str) -> None:
-    wanted = [label.upper() for label in NAMES]
-    assert make(name).fit(X, frame(Y), label_names=np.array(wanted)).classes_.tolist() == wanted
 
 
 FEATURES = {
@@ -192,7 +156,6 @@ def test_the_container_of_the_features_does_not_matter(name: str, give: Callable
     np.testing.assert_array_equal(make(name).fit(give(X), Y).decision_function(give(X)), reference)
 
 
-@pytest.mark.xfail(strict=True, reason="fingerprints and nnz count stored zeros")
 def test_stored_zeros_do_not_matter() -> None:
     padded = sparse.csr_matrix(X + 1)
     padded.data -= 1

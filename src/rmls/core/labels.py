@@ -80,7 +80,9 @@ class LabelSpace:
 
     def read_more(self, Y: Any) -> sparse.csr_matrix:
         """Read further labels of the same problem; unknown ones are an error."""
-        space, matrix = read_labels(Y, classes=self.names if self._by_name else None)
+        if self.container == "names" and isinstance(Y, Iterable) and not sparse.issparse(Y):
+            return _read_names(Y, self.names)[1]
+        space, matrix = read_labels(Y, classes=self.names if self.is_single else None)
         if space.is_single != self.is_single:
             raise InputError("Y must keep its form: 1-d classes and label sets cannot be mixed.")
         if matrix.shape[1] != self.n_labels:
@@ -88,10 +90,6 @@ class LabelSpace:
                 f"Y has {matrix.shape[1]} labels but the model was fitted with {self.n_labels}."
             )
         return matrix
-
-    @property
-    def _by_name(self) -> bool:
-        return self.container in ("names", "single")
 
 
 def read_labels(
@@ -119,9 +117,12 @@ def read_labels(
     if sparse.issparse(Y):
         matrix = as_label_csr(Y)
         return LabelSpace("sparse", _column_names(matrix, names)), matrix
-    if hasattr(Y, "columns") and hasattr(Y, "to_numpy") and Y.shape[1] > 1:
-        matrix = as_label_csr(Y.to_numpy())
-        return LabelSpace("frame", _column_names(matrix, names or list(Y.columns))), matrix
+    if hasattr(Y, "columns") and hasattr(Y, "to_numpy"):
+        table = np.asarray(Y.to_numpy())
+        if table.shape[1] > 1 or _is_zero_one(table):
+            matrix = as_label_csr(table)
+            columns = _column_names(matrix, list(Y.columns) if names is None else names)
+            return LabelSpace("frame", columns, table.dtype.name), matrix
     if _holds_name_lists(Y):
         return _read_names(Y, classes)
     array = np.asarray(Y)
@@ -137,12 +138,13 @@ def read_labels(
     if array.ndim == 1:
         return _read_classes(array, classes)
     matrix = as_label_csr(array)
-    dtype = array.dtype.name if array.dtype.kind in "biuf" else "int64"
-    return LabelSpace("dense", _column_names(matrix, names), dtype), matrix
+    return LabelSpace("dense", _column_names(matrix, names), array.dtype.name), matrix
 
 
 def _column_names(matrix: sparse.csr_matrix, names: Sequence[Any] | None) -> list[Any]:
     n_labels = int(matrix.shape[1])
+    if n_labels == 0:
+        raise InputError("Y has no columns; it needs at least one label.")
     if names is None:
         return list(range(n_labels))
     if len(names) != n_labels:

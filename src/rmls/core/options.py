@@ -54,6 +54,8 @@ def read_seed(random_state: Any) -> int:
     7
     """
     if isinstance(random_state, Integral) and int(random_state) >= 0:
+        if int(random_state) >= 2**63:
+            raise InputError(f"random_state must be below 2**63; got {random_state}.")
         return int(random_state)
     from sklearn.utils import check_random_state
 

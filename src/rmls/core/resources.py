@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from numbers import Integral
 from pathlib import Path
 
 from rmls.core.errors import InputError
@@ -20,10 +21,12 @@ def count_threads(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return 1
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
+        raise InputError(f"n_jobs must be a whole number or None; got {n_jobs!r}.")
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0; use None for one thread, -1 for all cores.")
     if n_jobs > 0:
-        return n_jobs
+        return int(n_jobs)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return max(1, (cores or 1) + 1 + n_jobs)
 

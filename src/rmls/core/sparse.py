@@ -14,16 +14,17 @@ INT32_MAX = int(np.iinfo(np.int32).max)
 
 
 def as_feature_csr(X: Any) -> sparse.csr_matrix:
-    """Return ``X`` as CSR float32 with sorted, distinct int32 indices.
+    """Return ``X`` as CSR float32 with sorted, distinct int32 indices and no stored zeros.
 
     The input is never modified; it is returned as it is when it is canonical already.
     """
-    if isinstance(X, sparse.csr_matrix) and X.dtype == np.float32 and X.has_canonical_format:
-        return _narrow_indices(X)
-    matrix = sparse.csr_matrix(X, dtype=np.float32)
-    if not matrix.has_canonical_format:
+    matrix = X
+    if not isinstance(X, sparse.csr_matrix) or X.dtype != np.float32:
+        matrix = sparse.csr_matrix(X, dtype=np.float32)
+    if not matrix.has_canonical_format or not matrix.data.all():
         matrix = matrix.copy()
         matrix.sum_duplicates()
+        matrix.eliminate_zeros()
     return _narrow_indices(matrix)
 
 
@@ -40,6 +41,8 @@ def as_label_csr(Y: Any, name: str = "Y") -> sparse.csr_matrix:
     """
     if not sparse.issparse(Y):
         Y = np.asarray(Y)
+        if Y.dtype.kind not in "biuf":
+            raise InputError(f"{name} must hold only 0 and 1; got values of type {Y.dtype}.")
         if Y.ndim != 2:
             raise InputError(f"{name} must be 2-d (rows × labels); got {Y.ndim} dimension(s).")
     matrix = sparse.csr_matrix(Y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.core.options import check_whole
 from rmls.core.ranking import Ranking
 
 N_THRESHOLDS = 64
@@ -68,8 +70,8 @@ class TopK(Rule):
     k: int = 5
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, (int, np.integer)) or self.k < 1:
-            raise InputError(f"k must be a whole number of at least 1; got {self.k!r}.")
+        check_whole("k", self.k, 1)
+        object.__setattr__(self, "k", int(self.k))
 
     @property
     def top(self) -> int:
@@ -86,6 +88,15 @@ class _Cut(Rule):
     """Take every label that scores at least ``value``."""
 
     value: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.value is not None:
+            good = isinstance(self.value, Real) and not isinstance(self.value, bool)
+            if not good or np.isnan(float(self.value)):
+                raise InputError(
+                    f"a decision by threshold needs a number as its value; got {self.value!r}."
+                )
+            object.__setattr__(self, "value", float(self.value))
 
     @property
     def above(self) -> float | None:
@@ -127,6 +138,13 @@ class Threshold(_Cut):
 
     name: ClassVar[str] = "threshold"
     metric: str = "example_f1"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.metric, str):
+            raise InputError(
+                f"a decision by threshold names its metric by a string; got {self.metric!r}."
+            )
 
     def fit(
         self,
@@ -204,13 +222,13 @@ class CardinalityCount:
 
     def _lowest_needed(self, block: NDArray[np.float32], weights: NDArray[np.float64]) -> float:
         """Return a score below which nothing of this block can matter."""
-        most = int(np.ceil(self.wanted / weights.min())) + 2
-        if most >= block.size:
+        if self.wanted >= (block.size - 2) * float(weights.min()):
             return -np.inf
+        most = int(np.ceil(self.wanted / weights.min())) + 2
         return float(np.partition(block, block.size - most, axis=None)[block.size - most])
 
     def _is_full(self) -> bool:
-        return bool(self._weights.sum() > self.wanted)
+        return len(self._weights) > 1 and bool(self._weights[:-1].sum() >= self.wanted)
 
 
 RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (Cardinality, TopK, Threshold)}

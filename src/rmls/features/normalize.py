@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ MODES: tuple[Mode, ...] = ("none", "l2", "log_l2", "standardize", "rescale")
 DENSE_SHARE = 0.5
 UNIT_TOLERANCE = 0.01
 MAX_DEVIATIONS = 8.0
+LOOK_AT = 50_000
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Normalizer:
             bound = np.float32(MAX_DEVIATIONS)
             values = np.clip(X.data * self.scale[X.indices], -bound, bound)
         else:
-            values = np.log1p(X.data) if self.mode == "log_l2" else X.data
+            values = np.log1p(np.maximum(X.data, 0)) if self.mode == "log_l2" else X.data
         return unit_rows(_with_values(X, values))
 
 
@@ -76,7 +77,8 @@ def fit_normalizer(
     ----------
     X : CSR matrix of float32
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}
-        ``l2`` divides rows by their length, ``log_l2`` takes ``log(1 + x)`` first (counts),
+        ``l2`` divides rows by their length, ``log_l2`` takes ``log(1 + x)`` first (counts; what is
+        negative in a new row counts as 0),
         ``standardize`` centres and scales columns (dense real values), ``rescale`` divides columns
         by their root mean square and then rows by their length (sparse real values with signs).
     rows, weights : ndarray, optional
@@ -98,10 +100,14 @@ def fit_normalizer(
     """
     if normalize in (None, False):
         normalize = "none"
-    mode = choose_mode(X) if normalize == "auto" else normalize
+    if normalize == "auto":
+        # Distinct rows come in the order of their fingerprints: the first ones are a fair sample.
+        mode: Any = choose_mode(X if rows is None else X[rows[:LOOK_AT]])
+    else:
+        mode = normalize
     if mode not in MODES:
         raise InputError(f"normalize must be 'auto' or one of {', '.join(MODES)}; got {mode!r}.")
-    if mode == "log_l2" and X.nnz and X.data.min() < 0:
+    if normalize == "log_l2" and X.nnz and X.data.min() < 0:
         raise InputError("normalize='log_l2' needs non-negative features; found a negative value.")
     empty = np.zeros(0, dtype=np.float32)
     if mode not in ("standardize", "rescale"):

@@ -10,7 +10,6 @@ from scipy import sparse
 from rmls.core.resources import require_memory
 from rmls.models.label_operator import Floats, SignedLabels
 from rmls.models.lsdr import LSDR
-from rmls.models.ridge import RidgeSystem
 
 BLOCK_LABELS = 256
 
@@ -24,7 +23,7 @@ class BinaryRelevance(LSDR):
         Number of labels that are kept, drawn at random; the others are predicted irrelevant (score
         -1). None keeps all: the plain method, whose coefficients take ``n_features × n_labels``
         numbers.
-    ridge, normalize, decision, random_state, n_jobs
+    ridge, normalize, decision, random_state, n_jobs, verbose
         As for `PLST`.
 
     Attributes
@@ -50,6 +49,7 @@ class BinaryRelevance(LSDR):
         decision: Any = "round",
         random_state: Any = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             n_components,  # type: ignore[arg-type]
@@ -58,6 +58,7 @@ class BinaryRelevance(LSDR):
             decision=decision,
             random_state=random_state,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
 
     def _regress(self, labels: SignedLabels, X: sparse.csr_matrix, scale: Floats) -> Floats:
@@ -69,9 +70,10 @@ class BinaryRelevance(LSDR):
             "keep fewer labels with n_components, or use a method that compresses them",
         )
         self.selected_ = np.sort(np.random.default_rng(self._seed).permutation(n_labels)[:k])
-        system = RidgeSystem(X, self.ridge, intercept=scale)
+        system = self._make_system(X, scale)
         coef = np.empty((1 + int(X.shape[1]), k))
         for start in range(0, k, BLOCK_LABELS):
+            self._say(f"label {start} of {k}")
             block = slice(start, start + BLOCK_LABELS)
             coef[:, block] = system.fit(labels.columns(self.selected_[block]))
         return coef

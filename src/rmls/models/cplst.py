@@ -6,9 +6,8 @@ from scipy import sparse
 
 from rmls.models.label_operator import Floats, SignedLabels, leading_vectors
 from rmls.models.plst import PrincipalDecoder
-from rmls.models.ridge import RidgeSystem
 
-HAT_TOLERANCE = 1e-3
+HAT_TOLERANCE = 1e-2
 
 
 class CPLST(PrincipalDecoder):
@@ -19,13 +18,13 @@ class CPLST(PrincipalDecoder):
 
     Parameters
     ----------
-    n_components, ridge, normalize, decision, random_state, n_jobs
+    n_components, ridge, normalize, decision, random_state, n_jobs, verbose
         As for `PLST`.
 
     Notes
     -----
     Above 6,000 features the hat matrix acts through conjugate gradients to a relative residual of
-    0.001.
+    0.01.
 
     References
     ----------
@@ -40,7 +39,7 @@ class CPLST(PrincipalDecoder):
     """
 
     def _basis(self, labels: SignedLabels, X: sparse.csr_matrix, k: int) -> Floats:
-        system = RidgeSystem(X, self.ridge, tol=HAT_TOLERANCE)
+        system = self._make_system(X, tol=HAT_TOLERANCE)
         return leading_vectors(
             lambda V: labels.transposed_times(system.smooth(labels.times(V))),
             labels.shape[1],

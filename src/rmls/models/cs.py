@@ -30,7 +30,7 @@ class CS(LSDR):
         Independent normal numbers, or random rows of a Hadamard matrix.
     sparsity : int or None, default=None
         Number of labels recovered for a row; the mean number of labels, rounded up, by default.
-    ridge, normalize, decision, random_state, n_jobs
+    ridge, normalize, decision, random_state, n_jobs, verbose
         As for `PLST`.
 
     Attributes
@@ -71,6 +71,7 @@ class CS(LSDR):
         decision: Any = "round",
         random_state: Any = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(
             n_components,
@@ -79,6 +80,7 @@ class CS(LSDR):
             decision=decision,
             random_state=random_state,
             n_jobs=n_jobs,
+            verbose=verbose,
         )
         self.recovery = recovery
         self.matrix = matrix

@@ -22,7 +22,7 @@ class CSSP(LSDR):
     ----------
     n_components : int, default=250
         Number of labels drawn; all of them where there are fewer.
-    ridge, normalize, decision, random_state, n_jobs
+    ridge, normalize, decision, random_state, n_jobs, verbose
         As for `PLST`; ``random_state`` also draws the labels.
 
     Attributes

@@ -13,6 +13,10 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from rmls.core.errors import InputError
 
 DENSE_SIDE = 1024
+LANCZOS_SIDE = 20_000
+KRYLOV_DEPTH = 4
+WRITE_OUT = 32
+OVERSAMPLE = 20
 
 Floats = NDArray[np.float64]
 Action = Callable[[Floats], Floats]
@@ -91,18 +95,43 @@ def leading_vectors(action: Action, size: int, k: int, seed: int) -> Floats:
 
     Notes
     -----
-    Up to 1,024 rows the operator is written out and decomposed; above, Lanczos iterations touch it
-    through ``action`` alone.
+    Up to 1,024 rows the operator is written out, a few columns at a time, and decomposed. Above, it
+    is touched through ``action`` alone: by Lanczos iterations to full precision up to 20,000 rows,
+    then by a randomised block Krylov method (Musco and Musco, 2015) of depth 4, on whole blocks.
     """
     if k > size:
         raise InputError(f"at most {size} components exist here; got n_components={k}.")
     if size <= DENSE_SIDE:
-        dense = action(np.eye(size))
+        unit = np.eye(size)
+        blocks = (unit[:, start : start + WRITE_OUT] for start in range(0, size, WRITE_OUT))
+        dense = np.hstack([action(block) for block in blocks])
         _, vectors = linalg.eigh((dense + dense.T) / 2, subset_by_index=[size - k, size - 1])
         return np.ascontiguousarray(vectors[:, ::-1])
-    start = np.random.default_rng(seed).standard_normal(size)
+    rng = np.random.default_rng(seed)
+    if size > LANCZOS_SIDE:
+        return _block_krylov(action, rng.standard_normal((size, min(k + OVERSAMPLE, size))), k)
+    start = rng.standard_normal(size)
     operator = LinearOperator(
         (size, size), matvec=lambda v: action(v.reshape(-1, 1)).ravel(), dtype=np.float64
     )
     values, vectors = eigsh(operator, k=min(k, size - 1), which="LA", v0=start)
     return np.ascontiguousarray(vectors[:, np.argsort(-values)])
+
+
+def _block_krylov(action: Action, start: Floats, k: int) -> Floats:
+    """Return the best ``k`` vectors of the space that four applications to a block span."""
+    blocks, images = [np.linalg.qr(start)[0]], []
+    for depth in range(KRYLOV_DEPTH):
+        images.append(action(blocks[-1]))
+        if depth + 1 < KRYLOV_DEPTH:
+            following = images[-1]
+            for _ in range(2):
+                for block in blocks:
+                    following = following - block @ (block.T @ following)
+            blocks.append(np.linalg.qr(following)[0])
+    inner = np.block([[block.T @ image for image in images] for block in blocks])
+    size = len(inner)
+    _, vectors = linalg.eigh((inner + inner.T) / 2, subset_by_index=[size - k, size - 1])
+    parts = np.split(vectors[:, ::-1], KRYLOV_DEPTH)
+    combined: Floats = sum(block @ part for block, part in zip(blocks, parts, strict=True))
+    return np.ascontiguousarray(combined)

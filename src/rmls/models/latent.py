@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
+from rmls.core.errors import InputError
+from rmls.core.options import check_number, check_whole
 from rmls.features import Normalizer
 from rmls.kernels import cpu
 from rmls.models.base import MultiLabelEstimator, restore_normalizer
-from rmls.models.training import Sgd, param_shapes
+from rmls.models.start import param_shapes
+from rmls.models.training import Sgd
 
 RECORD = ("n_iter", "loss_curve", "validation_curve", "cardinality", "total_weight")
 
@@ -72,8 +75,10 @@ class LatentModel(MultiLabelEstimator):
         scores += self.label_bias_
         return scores
 
-    def _set_objective(self, cardinality: float, total: float) -> None:
-        """Settle what depends on the mean number of labels and on the total weight of the rows."""
+    def _set_objective(
+        self, cardinality: float, total: float, positives: NDArray[np.float64]
+    ) -> None:
+        """Settle what depends on the mean number of labels and on the weight of the rows."""
         raise NotImplementedError
 
     # -- archive ---------------------------------------------------------------------------------
@@ -87,6 +92,12 @@ class LatentModel(MultiLabelEstimator):
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
         shape = (int(self.n_features_in_), self._space.n_labels, self.n_components)
+        check_whole("n_iter", fitted["n_iter"], 0)
+        for name in ("cardinality", "total_weight"):
+            check_number(name, fitted[name], positive=name == "total_weight")
+        for name in ("loss_curve", "validation_curve"):
+            if not isinstance(fitted[name], list):
+                raise InputError(f"{name} is not a list")
         for name in RECORD:
             setattr(self, f"{name}_", fitted[name])
         expected = param_shapes(shape, self.n_components)
@@ -102,4 +113,5 @@ class LatentModel(MultiLabelEstimator):
             cpu.Params(*(arrays[f"accumulator_{name}"] for name in cpu.Params._fields)),
             int(fitted["seed"]),
         )
-        self._set_objective(float(self.cardinality_), float(self.total_weight_))
+        positives = self.label_counts_.astype(np.float64)
+        self._set_objective(float(self.cardinality_), float(self.total_weight_), positives)

@@ -10,9 +10,11 @@ from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.options import check_number, check_whole, read_seed
+from rmls.core.resources import count_threads
 from rmls.features import fit_normalizer
 from rmls.models.base import MultiLabelEstimator, restore_normalizer
 from rmls.models.label_operator import Floats, SignedLabels
+from rmls.models.progress import say
 from rmls.models.ridge import RidgeSystem
 
 
@@ -44,6 +46,7 @@ class LSDR(MultiLabelEstimator):
         decision: Any = "round",
         random_state: Any = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.ridge = ridge
@@ -51,6 +54,7 @@ class LSDR(MultiLabelEstimator):
         self.decision = decision
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _encode(self, labels: SignedLabels, X: sparse.csr_matrix) -> Floats:
         raise NotImplementedError
@@ -78,8 +82,25 @@ class LSDR(MultiLabelEstimator):
 
     def _regress(self, labels: SignedLabels, X: sparse.csr_matrix, scale: Floats) -> Floats:
         """Return the coefficients of all codes, the intercept first."""
+        self._say(f"encoding {labels.shape[1]} labels of {labels.shape[0]} rows")
         codes = self._encode(labels, X)
-        return RidgeSystem(X, self.ridge, intercept=scale).fit(codes)
+        self._say(f"regressing {X.shape[1]} features on {codes.shape[1]} codes")
+        return self._make_system(X, scale).fit(codes)
+
+    def _make_system(
+        self, X: sparse.csr_matrix, intercept: Floats | None = None, tol: float = 1e-4
+    ) -> RidgeSystem:
+        """Return the normal equations of the features, with this method's penalty and threads."""
+        return RidgeSystem(
+            X, self.ridge, intercept, tol, n_threads=self._n_threads(), report=self._say
+        )
+
+    def _say(self, text: str) -> None:
+        if self.verbose:
+            say(f"{type(self).__name__}: {text}")
+
+    def _n_threads(self) -> int:
+        return count_threads(self.n_jobs)
 
     def _n_codes(self, limit: int) -> int:
         """Return the number of codes: ``n_components``, or all that exist."""

@@ -56,7 +56,7 @@ def check_options(model: Any) -> None:
 def make_objective(
     model: Any,
     space: LabelSpace,
-    label_counts: NDArray[np.int64],
+    positives: NDArray[np.float64],
     cardinality: float,
     n_samples: float,
 ) -> cpu.Objective:
@@ -76,17 +76,17 @@ def make_objective(
         l2=np.float32(l2),
         max_label_norm=np.float32(bound),
         gradient_floor=np.float32(model.gradient_floor),
-        label_weight=label_weights(model.class_weight, space, label_counts, n_samples),
+        label_weight=label_weights(model.class_weight, space, positives),
     )
 
 
 def label_weights(
-    class_weight: Any, space: LabelSpace, counts: NDArray[np.int64], n_samples: float
+    class_weight: Any, space: LabelSpace, positives: NDArray[np.float64]
 ) -> NDArray[np.float32]:
     """Return the weight of the relevant entries of every label.
 
-    ``"balanced"`` weighs label j by ``n_samples / (n_labels * count_j)``, scaled so that the mean
-    relevant entry has weight 1; a dict names labels, the others keep weight 1.
+    ``"balanced"`` weighs label j by the reciprocal of its (weighted) number of positives, scaled so
+    that the mean relevant entry has weight 1; a dict names labels, the others keep weight 1.
     """
     n_labels = space.n_labels
     if class_weight is None:
@@ -97,21 +97,29 @@ def label_weights(
                 "class_weight must be 'balanced', a dict, an array with one weight per label, "
                 f"or None; got {class_weight!r}."
             )
-        weights = 1.0 / np.maximum(counts, 1)
-        weights *= counts.sum() / max(int((counts > 0).sum()), 1)
+        used = positives > 0
+        weights = 1.0 / np.where(used, positives, 1.0)
+        weights *= positives.sum() / max(int(used.sum()), 1)
         return weights.astype(np.float32)
     if isinstance(class_weight, Mapping):
         unknown = [name for name in class_weight if name not in space.names]
         if unknown:
             raise InputError(f"class_weight names the label {unknown[0]!r}, which is not known.")
-        values = np.array([class_weight.get(name, 1.0) for name in space.names], dtype=np.float64)
+        values = _as_numbers([class_weight.get(name, 1.0) for name in space.names])
     else:
-        values = np.asarray(class_weight, dtype=np.float64)
+        values = _as_numbers(class_weight)
     if values.shape != (n_labels,) or not np.isfinite(values).all() or (values < 0).any():
         raise InputError(
             f"class_weight must hold one non-negative number for each of the {n_labels} labels."
         )
     return values.astype(np.float32)
+
+
+def _as_numbers(values: Any) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("class_weight holds something that is not a number.") from None
 
 
 def negative_rate(objective: cpu.Objective, n_labels: int, cardinality: float) -> float:

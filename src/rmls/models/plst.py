@@ -61,7 +61,9 @@ class PLST(PrincipalDecoder):
     random_state : int, RandomState or None, default=0
         Seed of the start vector of the Lanczos iteration.
     n_jobs : int or None, default=None
-        Threads of `rank`.
+        Threads of `rank` and of large regressions.
+    verbose : int, default=0
+        1 says what is being computed.
 
     References
     ----------

@@ -7,6 +7,13 @@ from types import TracebackType
 from typing import Any
 
 
+def say(text: str) -> None:
+    """Print one line about what is being computed to stderr."""
+    from rich.console import Console
+
+    Console(stderr=True).print(text, highlight=False, markup=False)
+
+
 class Progress:
     """Show passes, loss, held-out metric and the time left.
 

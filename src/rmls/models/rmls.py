@@ -24,6 +24,7 @@ from rmls.models.objective import (
     softmax,
     to_probability,
 )
+from rmls.models.start import start_params
 from rmls.models.training import (
     Rows,
     Sgd,
@@ -31,7 +32,6 @@ from rmls.models.training import (
     hold_out,
     learning_rates,
     run_passes,
-    start_params,
 )
 
 PAPER: dict[str, Any] = {
@@ -111,8 +111,9 @@ class RMLS(LatentModel):
         Whether `fit` starts from the parameters of the last fit.
     random_state : int, RandomState or None, default=0
     n_jobs : int or None, default=None
-        Threads: None is 1, -1 all cores. More than one thread updates without locks: the draws
-        stay the same, the parameters differ by rounding and by lost updates.
+        Threads: None is 1, -1 all cores. The draws stay the same; the parameters differ a little
+        with the number of threads, and for models above 16 MB, which threads update without
+        locks, from run to run.
     verbose : int, default=0
         1 shows progress.
 
@@ -128,9 +129,9 @@ class RMLS(LatentModel):
     Notes
     -----
     The defaults are the best we measured; `RMLS.paper` gives the published settings. The fitted
-    model does not depend on the order of the rows, and with one thread two fits are equal to the
-    last bit. ``init="projection"`` starts from a random projection and zero label vectors, which
-    learned faster than Glorot's start of both matrices on every data set tried.
+    model does not depend on the order of the rows, and two fits are equal to the last bit (above
+    16 MB of parameters, with one thread). ``init="projection"`` starts from a random projection and
+    zero label vectors, which learned faster than Glorot's start on every data set tried.
 
     References
     ----------
@@ -267,14 +268,16 @@ class RMLS(LatentModel):
         total = float(weights.sum())
         cardinality = float(weights @ np.diff(Y.indptr)[rows]) / total
         shape = (int(X.shape[1]), int(Y.shape[1]), self.n_components)
-        if self.warm_start and hasattr(self, "_sgd") and self._sgd.shape == shape:
-            self._set_objective(cardinality, total)
+        positives = np.asarray(weights @ Y[rows])
+        width = self.n_components if self.accumulators == "element" else 1
+        if self.warm_start and hasattr(self, "_sgd") and self._sgd.fits(shape, width):
+            self._set_objective(cardinality, total, positives)
         else:
             self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
             self.n_iter_ = 0
             self.loss_curve_, self.validation_curve_ = [], []
             self._sgd = self._make_sgd(shape, seed)
-            self._set_objective(cardinality, total)
+            self._set_objective(cardinality, total, positives)
         return Rows.of(self._normalizer.apply(X), Y, rows, weights)
 
     def _make_sgd(self, shape: tuple[int, int, int], seed: int) -> Sgd:
@@ -290,11 +293,11 @@ class RMLS(LatentModel):
         )
         return Sgd(params, accumulators, seed)
 
-    def _set_objective(self, cardinality: float, total: float) -> None:
-        """Settle what depends on the mean number of labels and on the total weight of the rows."""
-        self._sgd.objective = make_objective(
-            self, self._space, self.label_counts_, cardinality, total
-        )
+    def _set_objective(
+        self, cardinality: float, total: float, positives: NDArray[np.float64]
+    ) -> None:
+        """Settle what depends on the mean number of labels and on the weight of the rows."""
+        self._sgd.objective = make_objective(self, self._space, positives, cardinality, total)
         self._sgd.batch_size = self.batch_size
         self._sgd.n_threads = count_threads(self.n_jobs)
         self._sgd.max_feature_norm = self.max_feature_norm
@@ -341,8 +344,10 @@ class RMLS(LatentModel):
             self.label_counts_ = label_counts(Y)
         else:
             Y = self._space.read_more(y)
-            self.label_counts_ = self.label_counts_ + label_counts(Y)
         weights = self._read_weights(X, Y, sample_weight)
+        if not first:
+            self.label_counts_ = self.label_counts_ + label_counts(Y)
+        self.n_samples_ = int(X.shape[0]) + (0 if first else self.n_samples_)
         rows = np.flatnonzero(weights > 0)
         if first:
             training = self._start(X, Y, rows, weights[rows], read_seed(self.random_state))

@@ -51,7 +51,14 @@ def load_model(path: str | Path) -> MultiLabelEstimator:
         return _build(archive)
     except ArchiveError:
         raise
-    except (RmlsError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (
+        RmlsError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+    ) as error:
         raise ArchiveError(
             f"{path}: the model description does not make sense ({error}); "
             "the folder was edited or written by another program."
@@ -61,21 +68,36 @@ def load_model(path: str | Path) -> MultiLabelEstimator:
 def _build(archive: Archive) -> MultiLabelEstimator:
     manifest = archive.manifest
     model = _method(manifest["method"])(**_from_plain(manifest["params"]))
-    labels = manifest["labels"]
-    if labels["container"] not in CONTAINERS or not isinstance(labels["names"], list):
-        raise InputError("unknown label container")
-    model._space = LabelSpace(labels["container"], labels["names"], str(labels["dtype"]))
+    make_rule(model.decision)
+    model._space = _read_space(manifest["labels"])
     model.classes_ = model._space.classes
     model.n_features_in_ = int(manifest["n_features"])
     model.n_samples_ = int(manifest["n_samples"])
     model.training_record_ = manifest["training"]
-    if manifest["feature_names"] is not None:
-        model.feature_names_in_ = np.asarray(manifest["feature_names"], dtype=object)
+    names = manifest["feature_names"]
+    if names is not None:
+        if not isinstance(names, list) or len(names) != model.n_features_in_:
+            raise InputError("the feature names do not fit the features")
+        model.feature_names_in_ = np.asarray(names, dtype=object)
     check_arrays(archive, {"label_counts": (np.int64, (model._space.n_labels,))})
     model.label_counts_ = archive.arrays["label_counts"]
+    if not isinstance(manifest["fitted"], dict):
+        raise InputError("the fitted values are not a dictionary")
     model._restore(manifest["fitted"], archive)
     model._rules = {rule.name: rule for rule in map(make_rule, manifest["rules"])}
     return model
+
+
+def _read_space(labels: dict[str, Any]) -> LabelSpace:
+    names = labels["names"]
+    if labels["container"] not in CONTAINERS or not isinstance(names, list):
+        raise InputError("unknown label container")
+    if not all(isinstance(name, (str, int, float)) for name in names):
+        raise InputError("a label name is neither text nor a number")
+    if len(set(names)) != len(names):
+        raise InputError("a label name occurs twice")
+    np.dtype(labels["dtype"])
+    return LabelSpace(labels["container"], names, labels["dtype"])
 
 
 def _method(name: Any) -> type[MultiLabelEstimator]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from rmls.models.progress import Progress
 
 MAX_VISITS = 16
 MEASURED_VISITS = 2048
-PIECES = 8
+COPY_BYTES = 16 << 20
+PIECES = 4
 PIECE_VISITS = 20_000
 
 
@@ -93,11 +94,16 @@ class Sgd:
     batch_size: int = 1
     n_threads: int = 1
     max_feature_norm: float | None = None
+    merges: ClassVar[bool] = True
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Numbers of features, labels and components."""
         return len(self.params.W), len(self.params.L), len(self.params.b)
+
+    def fits(self, shape: tuple[int, int, int], width: int) -> bool:
+        """Tell whether the parameters have this shape and the accumulators this width."""
+        return self.shape == shape and self.accumulators.W.shape[1] == width
 
     def run_pass(
         self,
@@ -121,18 +127,25 @@ class Sgd:
         visits = plan_visits(rows, self.seed, number, rates, self.batch_size)
         self._own_arrays()
         scratch = self._make_scratch(rows)
+        copies = self._make_copies()
 
-        def run(memory: cpu.Scratch, bounds: tuple[int, int]) -> tuple[float, float]:
-            return self._run_kernel(rows, visits, memory, bounds)
+        def run(worker: Sgd, memory: Any, bounds: tuple[int, int]) -> tuple[float, float]:
+            return worker._run_kernel(rows, visits, memory, bounds)
 
         losses = []
         with ThreadPoolExecutor(self.n_threads) as pool:
             for piece in self._pieces(len(visits.rows)):
-                losses += list(pool.map(run, scratch, pairwise(piece)))
+                losses += list(pool.map(run, copies.workers, scratch, pairwise(piece)))
+                copies.merge()
                 self._project()
                 if tick is not None:
                     tick(piece[-1] / len(visits.rows))
         loss, weight = np.sum(losses, axis=0)
+        if not np.isfinite(loss) or not np.isfinite(self.params.b).all():
+            raise InputError(
+                "training ran away to numbers that are not finite; lower learning_rate or "
+                "sample_weight, or let normalize='auto' scale the features."
+            )
         return float(loss / weight)
 
     def _run_kernel(
@@ -143,6 +156,21 @@ class Sgd:
             rows.arrays, self.params, self.accumulators, self.objective, visits, memory, *bounds
         )
         return measured
+
+    def _make_copies(self) -> Copies:
+        """Return what every thread trains: a copy of a small model, the one large model itself."""
+        size = sum(array.nbytes for array in (*self.params, *self.accumulators))
+        if self.n_threads == 1 or not self.merges or size > COPY_BYTES:
+            return Copies([self] * self.n_threads)
+        groups = []
+        for group in (self.params, self.accumulators):
+            stacked = (np.repeat(array[None], self.n_threads, axis=0) for array in group)
+            groups.append(cpu.Params(*stacked))
+        workers = [
+            replace(self, params=params, accumulators=accumulators, n_threads=1)
+            for params, accumulators in zip(*(_unstack(group) for group in groups), strict=True)
+        ]
+        return Copies(workers, self, *groups)
 
     def _own_arrays(self) -> None:
         if not self.params.W.flags.writeable:
@@ -182,6 +210,47 @@ class Sgd:
             if square > self.max_feature_norm:
                 factor = np.sqrt(self.max_feature_norm / square)
                 np.multiply(self.params.W, np.float32(factor), out=self.params.W)
+        bound = getattr(self.objective, "max_label_norm", np.inf)
+        if self.n_threads > 1 and np.isfinite(bound):
+            squares = np.einsum("ij,ij->i", self.params.L, self.params.L)
+            factors = np.sqrt(np.minimum(bound / np.maximum(squares, bound), 1.0))
+            np.multiply(self.params.L, factors[:, None].astype(np.float32), out=self.params.L)
+
+
+@dataclass
+class Copies:
+    """The models that the threads of a pass train, and the one they are merged into.
+
+    Threads that write to the same few rows keep taking them from each other's cache, so a model
+    that is small is copied for every thread and merged after every piece of a pass; rows of a large
+    one rarely meet, and its threads share it without locks.
+    """
+
+    workers: list[Sgd]
+    target: Sgd | None = None
+    params: cpu.Params | None = None
+    accumulators: cpu.Params | None = None
+
+    def merge(self) -> None:
+        """Bring the copies together; does nothing where the threads share one model."""
+        if self.target is None or self.params is None or self.accumulators is None:
+            return
+        groups = (self.target.params, self.target.accumulators, self.params, self.accumulators)
+        for theta, acc, thetas, accs in zip(*groups, strict=True):
+            one = _as_matrix(theta), _as_matrix(acc)
+            cpu.merge_copies(*one, _as_stack(thetas), _as_stack(accs))
+
+
+def _unstack(group: cpu.Params) -> list[cpu.Params]:
+    return [cpu.Params(*arrays) for arrays in zip(*group, strict=True)]
+
+
+def _as_matrix(array: NDArray[Any]) -> NDArray[Any]:
+    return array if array.ndim == 2 else array[:, None]
+
+
+def _as_stack(array: NDArray[Any]) -> NDArray[Any]:
+    return array if array.ndim == 3 else array[:, :, None]
 
 
 @dataclass
@@ -312,35 +381,3 @@ def learning_rates(rate: float, schedule: str, number: int, total: int) -> tuple
     if schedule == "constant":
         return rate, rate
     return rate * (1 - number / total), rate * (1 - (number + 1) / total)
-
-
-def start_params(
-    shape: tuple[int, int, int], init: str, seed: int, accumulator: float, elementwise: bool
-) -> tuple[cpu.Params, cpu.Params]:
-    """Return fresh parameters and accumulators for (n_features, n_labels, n_components).
-
-    ``"glorot"`` draws both matrices uniformly within Glorot's bounds; ``"projection"`` starts from
-    a random projection of unit rows (``W`` uniform in ±0.3) and label vectors of zero.
-    """
-    d, m, k = shape
-    rng = np.random.Generator(np.random.Philox(key=[seed, 2**32]))
-    bounds = (0.3, 0.0) if init == "projection" else (np.sqrt(6 / (d + k)), np.sqrt(6 / (m + k)))
-    W, L = (_uniform(rng, (rows, k), bound) for rows, bound in zip((d, m), bounds, strict=True))
-    params = cpu.Params(W, np.zeros(k, np.float32), L, np.zeros(m, np.float32))
-    shapes = param_shapes(shape, k if elementwise else 1).values()
-    return params, cpu.Params(*(np.full(size, accumulator, np.float32) for size in shapes))
-
-
-def param_shapes(shape: tuple[int, int, int], width: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of parameters (``width`` = k) or accumulators by name."""
-    d, m, k = shape
-    return {"W": (d, width), "b": (k,), "L": (m, width), "c": (m,)}
-
-
-def _uniform(rng: np.random.Generator, shape: tuple[int, int], bound: float) -> NDArray[np.float32]:
-    if bound == 0:
-        return np.zeros(shape, np.float32)
-    values = rng.random(shape, dtype=np.float32)
-    values *= np.float32(2 * bound)
-    values -= np.float32(bound)
-    return values

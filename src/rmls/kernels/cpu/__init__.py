@@ -1,18 +1,30 @@
 """The CPU backend, in Numba."""
 
 from rmls.kernels.cpu.arithmetic import ACTIVATIONS, LOSSES
+from rmls.kernels.cpu.merge import merge_copies
+from rmls.kernels.cpu.nearest import Csr, nearest_rows
+from rmls.kernels.cpu.products import csr_times_dense, products_at
 from rmls.kernels.cpu.select import best_of_rows
 from rmls.kernels.cpu.sgd import Objective, Params, Rows, Scratch, Visits, make_scratch, run_visits
+from rmls.kernels.cpu.warp import Warp, rank_weights, run_warp
 
 __all__ = [
     "ACTIVATIONS",
     "LOSSES",
+    "Csr",
     "Objective",
     "Params",
     "Rows",
     "Scratch",
     "Visits",
+    "Warp",
     "best_of_rows",
+    "csr_times_dense",
     "make_scratch",
+    "merge_copies",
+    "nearest_rows",
+    "products_at",
+    "rank_weights",
     "run_visits",
+    "run_warp",
 ]

@@ -173,7 +173,7 @@ def thin_slope(slope, floor, key, position):
     return floor if slope > 0 else -floor
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True, fastmath=True, error_model="numpy")
 def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch):
     """Score the chosen labels of one row, add the gradient in h and move or collect the labels.
 
@@ -225,7 +225,7 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
     return loss
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True, fastmath=True, error_model="numpy")
 def step_features(indices, data, params, acc, objective, rate, scratch, online):
     """Move the rows of ``W`` of one instance and the bias, or collect their gradients."""
     W, acc_W, grad_h = params.W, acc.W, scratch.grad_h
@@ -246,7 +246,7 @@ def step_features(indices, data, params, acc, objective, rate, scratch, online):
         add_to_row(gradients, len(gradients) - 1, np.float32(1.0), grad_h)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def visit_row(rows, row, visit, params, acc, objective, rate, scratch):
     """Process one row; returns its loss on the chosen labels if it is measured.
 
@@ -284,7 +284,7 @@ def slot_of(row, slots, touched):
     return slots[row]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def apply_batch(params, acc, objective, rate, scratch):
     """Move every touched row once against its summed gradient, then clear the buffers."""
     L, c, W, gradients = params.L, params.c, params.W, scratch.label_grad
@@ -311,7 +311,7 @@ def apply_batch(params, acc, objective, rate, scratch):
     scratch.feature_rows[0] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def run_visits(rows, params, acc, objective, visits, scratch, start, stop):
     """Process visits ``start`` to ``stop`` in order, in batches.
 
