@@ -24,7 +24,7 @@ class Progress:
         self.passes = passes
         self.live: Any = None
         self.console: Any = None
-        self.started = time.monotonic()
+        self.started = self.last = time.monotonic()
         if verbose:
             from rich.console import Console
 
@@ -68,9 +68,10 @@ class Progress:
             done = number + 1 - self.passes.start
             self.live.update(self.task, completed=done, number=number + 1, note=note)
         elif self.console is not None:
-            done = number + 1 - self.passes.start
-            seconds = time.monotonic() - self.started
-            left = seconds / done * (len(self.passes) - done)
+            # The first pass may have waited for the kernels to compile: trust the last one.
+            now = time.monotonic()
+            seconds, left = now - self.started, (now - self.last) * (self.passes.stop - number - 1)
+            self.last = now
             self.console.print(
                 f"pass {number + 1}/{self.passes.stop}  {note}  {seconds:.1f} s, {left:.1f} s left",
                 highlight=False,
