@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy import linalg, sparse
@@ -146,32 +143,6 @@ def test_constant_features_and_labels_without_a_positive_are_no_trouble(method):
     scores = model.decision_function(X)
     assert np.isfinite(scores).all()
     assert (scores[:, -2:] < 0).mean() > 0.9
-
-
-LARGE = """
-import resource, sys
-import numpy as np
-from rmls import models
-from rmls.datasets import make_longtail
-data = make_longtail(1000, 500, 200_000, labels_per_row=3.0, features_per_row=20.0)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-for name in sys.argv[1:]:
-    model = getattr(models, name)(4).fit(data.train.X, data.train.Y)
-    assert np.isfinite(model.rank(data.test.X[:20], 5).scores).all()
-    print(name, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
-"""
-
-
-def test_two_hundred_thousand_labels_need_no_dense_matrix():
-    """The labels of 800 rows alone would take 1.3 GB as a dense matrix of float64."""
-    names = [method.__name__ for method in METHODS]
-    done = subprocess.run(
-        [sys.executable, "-c", LARGE, *names], capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    peaks = [int(line.split()[1]) for line in done.stdout.splitlines()]
-    assert len(peaks) == len(METHODS)
-    assert max(peaks) < 700, done.stdout
 
 
 def test_long_tailed_data_is_learned():
