@@ -86,7 +86,7 @@ def download(name: str, force: bool = False) -> Path:
     --------
     >>> download("no such data")
     Traceback (most recent call last):
-    rmls.core.errors.InputError: no data set is called 'no such data'; known are: delicious, ...
+    rmls.core.errors.InputError: no data set is called 'no such data'; known are: ...
     """
     entry = _entry(name)
     if entry is None:

@@ -16,6 +16,7 @@ from rmls.core.options import check_whole
 from rmls.core.ranking import Ranking
 
 N_THRESHOLDS = 64
+CHUNK_SCORES = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -201,6 +202,12 @@ class CardinalityCount:
 
     def add(self, block: NDArray[np.float32], weights: NDArray[np.float64]) -> None:
         """Take in a dense block of scores whose rows count ``weights`` times."""
+        step = max(1, CHUNK_SCORES // max(block.shape[1], 1))
+        for start in range(0, len(block), step):
+            chunk = slice(start, start + step)
+            self._add(block[chunk], weights[chunk])
+
+    def _add(self, block: NDArray[np.float32], weights: NDArray[np.float64]) -> None:
         floor = self._scores[-1] if self._is_full() else self._lowest_needed(block, weights)
         rows, columns = np.nonzero(block >= floor)
         scores = np.concatenate([self._scores, block[rows, columns]])

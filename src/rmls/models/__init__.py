@@ -1,18 +1,40 @@
-"""The estimators: one published method per file."""
+"""The estimators: one published method per file, imported on first use."""
 
-from rmls.models.baseline import AllIrrelevant
-from rmls.models.binary_relevance import BinaryRelevance
-from rmls.models.bmlpl import BMLPL
-from rmls.models.cplst import CPLST
-from rmls.models.cs import CS
-from rmls.models.cssp import CSSP
-from rmls.models.faie import FaIE
-from rmls.models.frequent import MostFrequent
-from rmls.models.leml import LEML
-from rmls.models.neighbours import KNN
-from rmls.models.plst import PLST
-from rmls.models.rmls import RMLS
-from rmls.models.wsabie import WSABIE
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rmls.models.baseline import AllIrrelevant
+    from rmls.models.binary_relevance import BinaryRelevance
+    from rmls.models.bmlpl import BMLPL
+    from rmls.models.cplst import CPLST
+    from rmls.models.cs import CS
+    from rmls.models.cssp import CSSP
+    from rmls.models.faie import FaIE
+    from rmls.models.frequent import MostFrequent
+    from rmls.models.leml import LEML
+    from rmls.models.neighbours import KNN
+    from rmls.models.plst import PLST
+    from rmls.models.rmls import RMLS
+    from rmls.models.wsabie import WSABIE
+
+_HOME = {
+    "BMLPL": "bmlpl",
+    "CPLST": "cplst",
+    "CS": "cs",
+    "CSSP": "cssp",
+    "KNN": "neighbours",
+    "LEML": "leml",
+    "PLST": "plst",
+    "RMLS": "rmls",
+    "WSABIE": "wsabie",
+    "AllIrrelevant": "baseline",
+    "BinaryRelevance": "binary_relevance",
+    "FaIE": "faie",
+    "MostFrequent": "frequent",
+}
 
 __all__ = [
     "BMLPL",
@@ -29,3 +51,10 @@ __all__ = [
     "FaIE",
     "MostFrequent",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import an estimator on first use: a user of one pays for one."""
+    if name in _HOME:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
