@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import rmls
+from rmls.cli.bench import bench_app
 from rmls.cli.convert import convert
 from rmls.cli.datasets import datasets_app
 from rmls.cli.demo import demo
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 for command in (demo, stats, train, predict, evaluate, convert):
     app.command()(command)
+app.add_typer(bench_app, name="bench")
 app.add_typer(datasets_app, name="datasets")
 
 

@@ -1,0 +1,161 @@
+"""Results of the folds and seeds of one configuration, brought together as mean ± deviation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from rmls.bench.records import Measured, Record
+
+TIMES = {
+    "train_seconds": "training s",
+    "train_cpu_seconds": "training CPU s",
+    "predict_seconds": "prediction s",
+    "peak_memory": "peak memory",
+    "model_bytes": "model size",
+    "empty_rows": "empty rows",
+}
+
+# Estimators whose ``decision`` is "round" by default.
+ROUNDING = frozenset({"BinaryRelevance", "CPLST", "CS", "CSSP", "FaIE", "PLST"})
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Mean, sample deviation and number of the values behind a figure of a table.
+
+    Examples
+    --------
+    >>> Cell.of([0.5, 0.7])
+    Cell(mean=0.6, deviation=0.141..., count=2)
+    >>> Cell.of([0.5]).deviation is None
+    True
+    """
+
+    mean: float
+    deviation: float | None
+    count: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Cell | None:
+        """Return the summary of some values, None where there are none."""
+        array = np.asarray(list(values), dtype=np.float64)
+        if not len(array):
+            return None
+        deviation = float(array.std(ddof=1)) if len(array) > 1 else None
+        return cls(float(array.mean()), deviation, len(array))
+
+
+class Setting(NamedTuple):
+    """What the rows of a table differ in; folds and seeds are averaged over.
+
+    ``n_components`` is None for methods without it. ``variant`` tells settings apart that differ
+    in other parameters: it is empty, or a text such as ``"negatives_per_positive=5"``.
+    """
+
+    experiment: str
+    dataset: str
+    label: str
+    n_components: int | None
+    variant: str
+    decision: str
+
+
+@dataclass
+class Summary:
+    """All results of one setting.
+
+    Attributes
+    ----------
+    setting : Setting
+    records : list of Record
+        Those that ended well, in the order of seeds and folds.
+    failed : list of Record
+    """
+
+    setting: Setting
+    records: list[Record] = field(default_factory=list)
+    failed: list[Record] = field(default_factory=list)
+
+    def values(self, name: str, group: str = "all") -> list[float]:
+        """Return a metric, or a field of `TIMES`, of every result that has it."""
+        read = self._reader(name, group)
+        found = (read(record["measured"]) for record in self.records if record["measured"])
+        return [value for value in found if value is not None]
+
+    def cell(self, name: str, group: str = "all") -> Cell | None:
+        """Return mean and deviation of a metric, or of a field of `TIMES`."""
+        return Cell.of(self.values(name, group))
+
+    @staticmethod
+    def _reader(name: str, group: str) -> Callable[[Measured], float | None]:
+        if name in TIMES:
+            return lambda measured: float(measured[name])  # type: ignore[literal-required]
+        return lambda measured: measured["metrics"].get(group, {}).get(name)
+
+
+def summarise(records: Iterable[Record]) -> list[Summary]:
+    """Group results by what they differ in besides fold and seed, in the order of the first one.
+
+    Examples
+    --------
+    >>> summarise([])
+    []
+    """
+    found: dict[Setting, Summary] = {}
+    for record in records:
+        setting = setting_of(record)
+        summary = found.setdefault(setting, Summary(setting))
+        (summary.records if record["status"] == "ok" else summary.failed).append(record)
+    for summary in found.values():
+        for part in (summary.records, summary.failed):
+            part.sort(key=lambda record: (record["config"]["seed"], record["config"]["fold"]))
+    return list(found.values())
+
+
+def setting_of(record: Record) -> Setting:
+    """Return the setting a result belongs to."""
+    config = record["config"]
+    params = dict(config["params"])
+    n_components = params.pop("n_components", None)
+    variant = ", ".join(f"{name}={params[name]}" for name in sorted(params))
+    return Setting(
+        config["experiment"],
+        config["dataset"],
+        config["label"],
+        n_components,
+        variant,
+        config["decision"],
+    )
+
+
+def greater_is_better(name: str) -> bool:
+    """Return whether more of a metric is better; less is, of every field of `TIMES`.
+
+    Examples
+    --------
+    >>> greater_is_better("example_f1"), greater_is_better("train_seconds")
+    (True, False)
+    """
+    from rmls.metrics import get_metric
+
+    return name not in TIMES and get_metric(name).greater_is_better
+
+
+def main_experiment(summaries: Iterable[Summary]) -> str | None:
+    """Return the experiment that compares methods: ``"methods"``, or else the first one."""
+    names = [summary.setting.experiment for summary in summaries]
+    return "methods" if "methods" in names else next(iter(names), None)
+
+
+def own_rule(summary: Summary) -> str:
+    """Return the rule a method decides by when nothing else is asked for.
+
+    Methods that predict codes of the labels round what they decode; the others cut at the
+    threshold that gives training rows as many labels as they have.
+    """
+    methods = {record["config"]["method"] for record in [*summary.records, *summary.failed]}
+    return "round" if methods and methods <= ROUNDING else "cardinality"
