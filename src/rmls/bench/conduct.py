@@ -60,6 +60,7 @@ def conduct(
             {
                 "schema": SCHEMA,
                 "study": study.name,
+                "protocol": study.protocol,
                 "title": study.title or study.name,
                 "command": command,
                 "n_results": sum(len(fit.method.decisions) for fit in fits),

@@ -106,7 +106,7 @@ def _method(value: dict[str, Any], path: Path) -> Method:
     if "method" not in value:
         raise InputError(f'{path}: an [[experiment.method]] needs method = "RMLS" or another.')
     _check_keys(value, field_names(Method), f"{path}, method {value['method']}")
-    decisions = tuple(str(item) for item in _as_list(value.get("decisions", "cardinality")))
+    decisions = tuple(str(item) for item in _as_list(value.get("decisions", [])))
     return Method(**{**value, "decisions": decisions})
 
 

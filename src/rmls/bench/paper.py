@@ -49,7 +49,7 @@ METHODS = (
     Method("CSSP", "ML-CSSP", decisions=OWN_AND_COMMON),
     Method("WSABIE", "WSABIE"),
     Method("LEML", "LEML"),
-    Method("AllIrrelevant", "Baseline", decisions=(NO_RULE,)),
+    Method("AllIrrelevant", "Baseline"),
     Method("RMLS", "RMLS, our defaults"),
 )
 FULL_LOSS = (

@@ -17,6 +17,8 @@ from rmls.core.errors import InputError
 RESULTS = "results.jsonl"
 STUDY = "study.json"
 LOCK = ".lock"
+SAME = ("study", "protocol")
+"""What all results of a folder have in common: they are averaged and compared."""
 
 
 def make_key(config: Config, checksum: str) -> str:
@@ -136,11 +138,12 @@ def read_study(folder: Path) -> dict[str, Any]:
 def write_study(folder: Path, values: dict[str, Any]) -> None:
     """Write ``study.json``; what an earlier call said of other data sets is kept."""
     old = read_study(folder)
-    if old and old.get("study") != values["study"]:
-        raise InputError(
-            f"{folder} holds the study {old.get('study')!r}; choose another folder for "
-            f"{values['study']!r}."
-        )
+    for name in SAME:
+        if name in old and old[name] != values[name]:
+            raise InputError(
+                f"{folder} holds a study with {name} {old[name]!r}; choose another folder for "
+                f"{values[name]!r}."
+            )
     missing = {**old.get("missing", {}), **values["missing"]}
     datasets = {**old.get("datasets", {}), **values["datasets"]}
     missing = {name: text for name, text in missing.items() if name not in datasets}

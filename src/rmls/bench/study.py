@@ -62,19 +62,21 @@ class Method:
     params : dict
         Parameters; a list is a choice of values, and every combination is run.
     decisions : tuple of str
-        Decision rules; one fit serves all of them. ``"none"`` for estimators without a choice.
+        Decision rules; one fit serves all of them. By default the estimator's own, which is
+        ``"none"`` where it has no choice.
     """
 
     method: str
     label: str = ""
     preset: str | None = None
     params: dict[str, Any] = field(default_factory=dict)
-    decisions: tuple[str, ...] = ("cardinality",)
+    decisions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.label:
             object.__setattr__(self, "label", self.method)
-        _check_method(self)
+        own = _check_method(self)
+        object.__setattr__(self, "decisions", self.decisions or (own.get("decision", NO_RULE),))
 
     def grid(self) -> Iterator[dict[str, Any]]:
         """Yield every combination of the parameters.
@@ -147,6 +149,14 @@ class Study:
         if not self.experiments or not self.seeds:
             raise InputError(f"the study {self.name!r} has no experiment or no seed.")
 
+        _check_labels([m for experiment in self.experiments for m in experiment.methods])
+
+    @property
+    def protocol(self) -> str:
+        """How every run is made; figures made differently cannot be averaged."""
+        folds = "given split" if self.folds == "given" else f"{self.n_folds} {self.folds} folds"
+        return f"{folds}, threads {self.threads}"
+
     @property
     def datasets(self) -> list[DataSource]:
         """Every data set once; two of the same name must be the same."""
@@ -215,36 +225,36 @@ class Fit:
         return " ".join([self.dataset.name, self.method.label, *extra, where])
 
 
-def _check_method(method: Method) -> None:
-    """Refuse unknown estimators, parameters and rules before anything is run."""
+def _check_labels(methods: list[Method]) -> None:
+    """Refuse one name for two methods: their results would be averaged."""
+    found: dict[str, tuple[str, str | None]] = {}
+    for method in methods:
+        identity = (method.method, method.preset)
+        if found.setdefault(method.label, identity) != identity:
+            raise InputError(f"two different methods are called {method.label!r}; label one.")
+
+
+def _check_method(method: Method) -> dict[str, Any]:
+    """Refuse unknown estimators, parameters and rules; returns the estimator's own parameters."""
     from rmls import models
+    from rmls.decide import make_rule
 
     if method.method not in models.__all__:
         known = ", ".join(models.__all__)
         raise InputError(f"unknown method {method.method!r}; known are {known}.")
     if method.preset not in PRESETS or (method.preset and method.method != "RMLS"):
         raise InputError(f"{method.label}: preset must be 'paper', and only RMLS has it.")
-    known_params = set(getattr(models, method.method)().get_params())
-    _check_decisions(method, "decision" in known_params)
+    known_params: dict[str, Any] = getattr(models, method.method)().get_params()
     for name in method.params:
         if name not in known_params:
             raise InputError(
                 f"{method.label}: {method.method} has no parameter {name!r}; "
                 f"it has {', '.join(sorted(known_params))}."
             )
-
-
-def _check_decisions(method: Method, takes_rules: bool) -> None:
-    from rmls.decide import make_rule
-
-    if not takes_rules:
-        if method.decisions != (NO_RULE,):
-            raise InputError(f"{method.method} takes no decision rule; give it {NO_RULE!r}.")
-        return
-    if not method.decisions:
-        raise InputError(f"{method.label} has no decision rule.")
     for decision in method.decisions:
-        make_rule(decision)
+        if decision != NO_RULE:
+            make_rule(decision)
+    return known_params
 
 
 def field_names(kind: type) -> list[str]:

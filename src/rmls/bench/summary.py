@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rmls.bench.records import Measured, Record
+from rmls.bench.study import NO_RULE
 
 TIMES = {
     "train_seconds": "training s",
@@ -132,6 +133,19 @@ def setting_of(record: Record) -> Setting:
     )
 
 
+def known_metric(name: str) -> str:
+    """Return the full name of a metric; a field of `TIMES` is returned as it is.
+
+    Examples
+    --------
+    >>> known_metric("f1"), known_metric("train_seconds")
+    ('example_f1', 'train_seconds')
+    """
+    from rmls.metrics import get_metric
+
+    return name if name in TIMES else get_metric(name).name
+
+
 def greater_is_better(name: str) -> bool:
     """Return whether more of a metric is better; less is, of every field of `TIMES`.
 
@@ -155,7 +169,10 @@ def own_rule(summary: Summary) -> str:
     """Return the rule a method decides by when nothing else is asked for.
 
     Methods that predict codes of the labels round what they decode; the others cut at the
-    threshold that gives training rows as many labels as they have.
+    threshold that gives training rows as many labels as they have. A method that takes no rule
+    has the one it was run with.
     """
+    if summary.setting.decision == NO_RULE:
+        return NO_RULE
     methods = {record["config"]["method"] for record in [*summary.records, *summary.failed]}
     return "round" if methods and methods <= ROUNDING else "cardinality"

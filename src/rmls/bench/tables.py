@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 Mark = Literal["", "best", "better", "worse", "muted"]
+SIGNS: dict[Mark, str] = {"better": "✓", "worse": "✗"}
 
 
 class TableCell(NamedTuple):
@@ -17,6 +18,11 @@ class TableCell(NamedTuple):
 
     text: str
     mark: Mark = ""
+
+    @property
+    def signed(self) -> str:
+        """The text, with a sign for better or worse, where colours cannot be relied on."""
+        return f"{self.text} {SIGNS[self.mark]}" if self.mark in SIGNS else self.text
 
 
 @dataclass
@@ -53,4 +59,4 @@ def _row(cells: list[str]) -> str:
 
 
 def _mark_up(cell: TableCell) -> str:
-    return f"**{cell.text}**" if cell.mark == "best" and cell.text else cell.text
+    return f"**{cell.text}**" if cell.mark == "best" and cell.text else cell.signed
