@@ -1,5 +1,6 @@
-"""How unequal the labels of a data set are, in numbers and in a picture."""
+"""How unequal the labels of a data set are, and folds that spread them evenly."""
 
+from rmls.imbalance.folds import StratifiedFolds, assign_folds
 from rmls.imbalance.plot import plot_imbalance
 from rmls.imbalance.report import GroupSummary, ImbalanceReport, describe, summarise_groups
 from rmls.imbalance.statistics import (
@@ -18,6 +19,8 @@ from rmls.imbalance.statistics import (
 __all__ = [
     "GroupSummary",
     "ImbalanceReport",
+    "StratifiedFolds",
+    "assign_folds",
     "cardinality",
     "count_label_sets",
     "cvir",
