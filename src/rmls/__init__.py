@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         WSABIE,
         AllIrrelevant,
         BinaryRelevance,
+        Calibrated,
         FaIE,
         MostFrequent,
     )
@@ -37,6 +38,7 @@ _HOME = {
     "AllIrrelevant": "rmls.models",
     "BinaryRelevance": "rmls.models",
     "BMLPL": "rmls.models",
+    "Calibrated": "rmls.models",
     "CPLST": "rmls.models",
     "CS": "rmls.models",
     "CSSP": "rmls.models",
@@ -65,6 +67,7 @@ __all__ = [
     "WSABIE",
     "AllIrrelevant",
     "BinaryRelevance",
+    "Calibrated",
     "Dataset",
     "FaIE",
     "MostFrequent",

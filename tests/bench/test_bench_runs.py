@@ -14,8 +14,9 @@ from bench_samples import BASELINE, PLST_METHOD, RMLS_METHOD, SMALL, quality, sm
 from scipy import sparse
 
 from rmls.bench.conduct import conduct, read_current
-from rmls.bench.data import checksum, load_source, split_rows
-from rmls.bench.measure import measure, measure_reliability
+from rmls.bench.data import Parts, checksum, load_source, split_rows
+from rmls.bench.measure import measure
+from rmls.bench.probabilities import measure_probabilities
 from rmls.bench.records import Record
 from rmls.bench.runner import Listener, Running
 from rmls.bench.study import DataSource, Experiment, Method, Study
@@ -40,6 +41,7 @@ def test_every_result_has_all_that_is_promised(records: list[Record]) -> None:
         assert measured is not None
         assert set(measured["metrics"]) == {"all", "head", "torso", "tail"}
         assert {"example_f1", "precision@5", "psp@5", "macro_f1"} <= set(measured["metrics"]["all"])
+        assert (measured["calibration"] is None) == (measured["reliability"] is None)
         assert measured["train_seconds"] > 0
         assert measured["predict_seconds"] > 0
         assert measured["peak_memory"] > 10**7
@@ -221,15 +223,48 @@ class Oracle:
         return self.probabilities[X.indices]
 
 
-def test_a_model_that_knows_the_probabilities_lies_on_the_diagonal() -> None:
+@pytest.fixture(scope="module")
+def told() -> tuple[Oracle, Parts]:
+    """A model that knows, and 4,000 rows of four labels; the last two are rare in training."""
     random = np.random.default_rng(0)
     truth = np.tile([0.25, 0.75], (4000, 2))
     Y = sparse.csr_matrix((random.random(truth.shape) < truth).astype(np.int32))
     X = sparse.csr_matrix(np.eye(4000))
-    found = measure_reliability(Oracle(truth), X, Y)
+    Y_train = sparse.csr_matrix([[1, 1, 0, 0]] * 9 + [[1, 1, 1, 1]])
+    return Oracle(truth), Parts(X[:10], Y_train, X, Y)
+
+
+def test_a_model_that_knows_the_probabilities_lies_on_the_diagonal(told: Any) -> None:
+    found, none = measure_probabilities(*told, [])
+    assert none == []
     assert found is not None
     used = [position for position, count in enumerate(found["pairs"]) if count]
     assert [found["pairs"][position] for position in used] == [8000, 8000]
     assert [found["predicted"][position] for position in used] == [0.25, 0.75]
     observed = [found["observed"][position] for position in used]
     np.testing.assert_allclose(observed, [0.25, 0.75], atol=0.02)
+
+
+def test_calibration_is_that_of_the_predicted_labels_of_each_rule(
+    told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, parts = told
+    monkeypatch.setattr("rmls.bench.probabilities.BLOCK_PAIRS", 1000)
+    nothing = sparse.csr_matrix(parts.Y_test.shape, dtype=np.int32)
+    right, head = parts.Y_test, sparse.csr_matrix(np.tile([1, 1, 0, 0], (4000, 1)))
+    _, found = measure_probabilities(model, parts, [right, head, nothing])
+    assert all(one is not None for one in found)
+    errors = [(one["ece"], one["ece_tail"]) for one in found if one]
+    # Only labels that are there: what their probabilities lack to 1.
+    tail = right[:, 2:].sum(axis=0).A1 @ [0.75, 0.25] / right[:, 2:].sum()
+    assert errors[0][1] == pytest.approx(tail)
+    assert errors[1][0] == pytest.approx(0, abs=0.02)
+    assert errors[1][1] is None
+    assert errors[2] == (None, None)
+    squares = np.mean((model.probabilities - right.toarray()) ** 2)
+    assert [one["brier"] for one in found if one] == pytest.approx([squares] * 3)
+
+
+def test_methods_without_probabilities_have_no_calibration(told: Any) -> None:
+    _, parts = told
+    assert measure_probabilities(object(), parts, [parts.Y_test]) == (None, [None])

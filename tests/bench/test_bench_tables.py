@@ -326,6 +326,26 @@ def test_groups_of_labels_have_columns_of_their_own() -> None:
     assert row["macro F, tail"].text == "0.125 ± 0.000"
 
 
+def test_probabilities_have_a_table_where_some_were_measured() -> None:
+    old, new = folds("KNN", 0.5), folds("RMLS", 0.5)
+    for tail, record in zip([0.25, None, 0.75, None, None], new, strict=True):
+        assert record["measured"] is not None
+        record["measured"]["calibration"] = {"ece": 0.125, "ece_tail": tail, "brier": 0.0625}
+    without = folds("PLST", 0.5)
+    for record in without:
+        assert record["measured"] is not None
+        record["measured"]["calibration"] = None
+    table = result_tables(summarise([*old, *new, *without]), {})[2]
+    assert table.title == "enron: probabilities"
+    rows = by_row(table)
+    texts = {heading: cell.text for heading, cell in rows["RMLS", "25", "cardinality"].items()}
+    assert texts["ECE"] == "0.125 ± 0.000"
+    assert texts["ECE, tail"] == "0.500 ± 0.354"
+    assert texts["Brier"] == "0.062 ± 0.000"
+    assert rows["KNN", "25", "cardinality"]["ECE"] == TableCell(MISSING)
+    assert rows["PLST", "25", "cardinality"]["Brier"] == TableCell(MISSING)
+
+
 def test_costs_are_in_the_units_of_their_headings() -> None:
     records = [make_record(seconds=4.0)]
     row = by_row(result_tables(summarise(records), {})[2])["RMLS", "25", "cardinality"]

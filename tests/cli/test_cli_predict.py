@@ -39,9 +39,12 @@ def test_jsonl_holds_the_sets_of_the_decision_rule(run, model_dir, model, data_f
         assert scores == sorted(scores, reverse=True)
 
 
-def test_scores_are_those_of_the_model(run, model_dir, model, data_file, data):
-    lines = read_jsonl(run("predict", model_dir, data_file, "-o", "-").stdout)
-    dense = model.decision_function(data.X)
+@pytest.mark.parametrize("decision", ["f1", "cardinality"])
+def test_scores_are_those_the_rule_looks_at(decision, run, model_dir, model, data_file, data):
+    options = ("-o", "-", "--decision", decision)
+    lines = read_jsonl(run("predict", model_dir, data_file, *options).stdout)
+    by_rule = {"f1": model.predict_proba, "cardinality": model.decision_function}
+    dense = by_rule[decision](data.X)
     for row, line in enumerate(lines):
         for entry in line["labels"]:
             label = data.label_names.index(entry["label"])

@@ -146,7 +146,7 @@ def test_refuses_a_folder_that_cannot_be_written(data_file, fails, tmp_path, mon
         (["--negatives", "many"], "--negatives must be a number"),
         (["--l2", "-1"], "l2 must be a non-negative number"),
         (["--decision", "best"], "decision must be one of"),
-        (["--decision", "cardinality=3"], "takes no value"),
+        (["--decision", "cardinality=3"], "decision must be one of"),
         (["--validation", "1.5"], "validation_fraction must lie between 0 and 1"),
         (["--jobs", "0"], "n_jobs must not be 0"),
         (["--no-validation", "--early-stopping"], "excludes"),

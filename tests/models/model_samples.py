@@ -14,7 +14,7 @@ FAST = {"n_components": 8, "max_iter": 5}
 # Random codes tell labels apart only when there are far more of them than labels.
 FAST_BY_NAME: dict[str, dict[str, Any]] = {"CS": {"n_components": 100}}
 # Methods that draw a random number for every label: other labels, other draws.
-DRAWS_PER_LABEL = ("BMLPL", "CS", "WSABIE")
+DRAWS_PER_LABEL = ("BMLPL", "CS", "Calibrated", "WSABIE")
 
 ESTIMATORS: dict[str, type] = {
     name: found

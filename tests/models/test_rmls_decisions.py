@@ -79,13 +79,13 @@ def test_class_probabilities_sum_to_one() -> None:
 
 
 def test_the_cardinality_rule_predicts_as_many_labels_as_there_are() -> None:
-    assert abs(model().predict_sets(TRAIN.X).nnz - TRAIN.Y.nnz) <= 1
+    assert abs(model().predict_sets(TRAIN.X, "cardinality").nnz - TRAIN.Y.nnz) <= 1
 
 
 def test_the_cardinality_rule_counts_weights() -> None:
     weights = np.random.default_rng(0).integers(1, 5, TRAIN.n_samples)
     weighted = RMLS(16, max_iter=8).fit(TRAIN.X, TRAIN.Y, sample_weight=weights)
-    predicted = weights @ np.diff(weighted.predict_sets(TRAIN.X).indptr)
+    predicted = weights @ np.diff(weighted.predict_sets(TRAIN.X, "cardinality").indptr)
     assert abs(predicted - weights @ np.diff(TRAIN.Y.indptr)) <= weights.max()
 
 

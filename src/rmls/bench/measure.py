@@ -15,14 +15,12 @@ import numpy as np
 from scipy import sparse
 
 from rmls.bench.data import Parts, checksum, load_source, split_rows, take_parts
-from rmls.bench.records import Data, Measured, Reliability
+from rmls.bench.probabilities import measure_probabilities
+from rmls.bench.records import Data, Measured
 from rmls.bench.study import NO_RULE, Fit
 from rmls.core.errors import InputError
 
 KS = (1, 3, 5)
-EDGES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-MAX_PAIRS = 500_000_000
-BLOCK_PAIRS = 4_000_000
 
 
 class Timed(NamedTuple):
@@ -115,12 +113,14 @@ def _use(training: Timed, decisions: tuple[str, ...], parts: Parts) -> list[Meas
     predictions = [timed(partial(model.predict_sets, parts.X_test, rule)) for rule in rules]
     ranking = model.rank(parts.X_test, max(KS))
     peak = peak_memory()
-    reliability = measure_reliability(model, parts.X_test, parts.Y_test)
+    sets = [prediction.value for prediction in predictions]
+    reliability, calibrations = measure_probabilities(model, parts, sets)
     size = archive_size(model)
     return [
         Measured(
             metrics=_evaluate(parts, prediction.value, ranking),
             reliability=reliability,
+            calibration=calibration,
             empty_rows=float(np.mean(np.diff(prediction.value.indptr) == 0)),
             train_seconds=training.seconds,
             train_cpu_seconds=training.cpu_seconds,
@@ -129,7 +129,7 @@ def _use(training: Timed, decisions: tuple[str, ...], parts: Parts) -> list[Meas
             peak_memory=peak,
             model_bytes=size,
         )
-        for prediction in predictions
+        for prediction, calibration in zip(predictions, calibrations, strict=True)
     ]
 
 
@@ -146,40 +146,6 @@ def _evaluate(parts: Parts, sets: sparse.csr_matrix, ranking: Any) -> dict[str, 
         n_train=int(parts.Y_train.shape[0]),
     )
     return {"all": report.totals, **report.groups}
-
-
-def measure_reliability(
-    model: Any, X: sparse.csr_matrix, Y: sparse.csr_matrix
-) -> Reliability | None:
-    """Return observed against predicted probability over all rows and labels, in blocks of rows.
-
-    None where the method gives no probabilities, or where there are too many pairs to look at.
-    """
-    n_samples, n_labels = Y.shape
-    if not hasattr(model, "predict_proba") or n_samples * n_labels > MAX_PAIRS:
-        return None
-    n_bins = len(EDGES) - 1
-    pairs, predicted, observed = np.zeros(n_bins), np.zeros(n_bins), np.zeros(n_bins)
-    size = max(1, BLOCK_PAIRS // n_labels)
-    for start in range(0, n_samples, size):
-        block = slice(start, start + size)
-        probabilities = np.asarray(model.predict_proba(X[block]), dtype=np.float64).ravel()
-        bins = np.searchsorted(EDGES, probabilities, side="right") - 1
-        bins = np.clip(bins, 0, n_bins - 1)
-        pairs += np.bincount(bins, minlength=n_bins)
-        predicted += np.bincount(bins, probabilities, minlength=n_bins)
-        relevant = bins.reshape(-1, n_labels)[Y[block].nonzero()]
-        observed += np.bincount(relevant, minlength=n_bins)
-    return Reliability(
-        edges=list(EDGES),
-        pairs=[int(count) for count in pairs],
-        predicted=_ratios(predicted, pairs),
-        observed=_ratios(observed, pairs),
-    )
-
-
-def _ratios(sums: Any, counts: Any) -> list[float | None]:
-    return [float(s / n) if n else None for s, n in zip(sums, counts, strict=True)]
 
 
 def peak_memory() -> int:

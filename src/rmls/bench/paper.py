@@ -50,7 +50,7 @@ METHODS = (
     Method("WSABIE", "WSABIE"),
     Method("LEML", "LEML"),
     Method("AllIrrelevant", "Baseline"),
-    Method("RMLS", "RMLS, our defaults"),
+    Method("RMLS", "RMLS, our defaults", decisions=("cardinality",)),
 )
 FULL_LOSS = (
     Method(
@@ -142,6 +142,6 @@ def _alpha_experiment(name: str, components: Sequence[int], alphas: Sequence[int
     }
     methods = (
         Method("RMLS", "RMLS", preset="paper", params=params),
-        Method("RMLS", "RMLS, our defaults", params=params),
+        Method("RMLS", "RMLS, our defaults", params=params, decisions=("cardinality",)),
     )
     return Experiment("alpha", (_source(name),), methods)

@@ -51,6 +51,18 @@ class Reliability(TypedDict):
     observed: list[float | None]
 
 
+class Calibration(TypedDict):
+    """How honest probabilities are; a calibration error is None where there are too few pairs.
+
+    ``ece`` is over the predicted labels, ``ece_tail`` over those of the tail, ``brier`` over all
+    rows and labels.
+    """
+
+    ece: float | None
+    ece_tail: float | None
+    brier: float
+
+
 class Failure(TypedDict):
     """Why a run has no figures."""
 
@@ -58,11 +70,18 @@ class Failure(TypedDict):
     message: str
 
 
-class Measured(TypedDict):
+class _MeasuredLater(TypedDict, total=False):
+    """What results of earlier versions lack."""
+
+    calibration: Calibration | None
+
+
+class Measured(_MeasuredLater):
     """The figures of a run that ended well; seconds are wall time, memory and sizes are bytes.
 
     ``metrics`` has the groups of labels ``all``, ``head``, ``torso`` and ``tail``, each a
     dictionary of values by metric. ``empty_rows`` is the share of rows with no predicted label.
+    ``calibration`` and ``reliability`` are None where the method gives no probabilities.
     """
 
     metrics: dict[str, dict[str, float]]

@@ -1,4 +1,4 @@
-"""Tables of results: quality, labels by frequency, costs, one rule for all methods."""
+"""Tables of results: quality, labels by frequency, probabilities, costs, one rule for all."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ QUALITY = {
     "ndcg@5": "nDCG@5",
 }
 BY_FREQUENCY = {"macro_f1": "macro F", "macro_recall": "macro recall", "psp@5": "PSP@5"}
+PROBABILITIES = {"ece": "ECE", "ece_tail": "ECE, tail", "brier": "Brier"}
 COMMON_RULE = "cardinality"
 NAMES = ["method", "k", "rule"]
 
@@ -71,7 +72,7 @@ class _Figure(NamedTuple):
 
 
 def result_tables(summaries: list[Summary], study: dict[str, Any]) -> list[Table]:
-    """Return three tables per data set and experiment: quality, by frequency of labels, costs.
+    """Return tables per data set and experiment: quality, by frequency, probabilities, costs.
 
     Parameters
     ----------
@@ -104,6 +105,7 @@ def result_tables(summaries: list[Summary], study: dict[str, Any]) -> list[Table
         for subject, figures in (
             ("quality", _quality()),
             ("labels by frequency", _by_frequency()),
+            ("probabilities", _probabilities()),
             ("costs", _costs()),
         ):
             table = _table(f"{title}: {subject}", rows, figures)
@@ -135,6 +137,13 @@ def _by_frequency() -> list[_Figure]:
     ]
 
 
+def _probabilities() -> list[_Figure]:
+    return [
+        _Figure(heading, _calibration(name), format_cell, greater=False)
+        for name, heading in PROBABILITIES.items()
+    ]
+
+
 def _costs() -> list[_Figure]:
     return [
         _Figure("training s", _metric("train_seconds"), format_amount),
@@ -148,6 +157,18 @@ def _costs() -> list[_Figure]:
 
 def _metric(name: str, group: str = "all", factor: float = 1) -> Callable[[Summary], Cell | None]:
     return lambda summary: scaled(summary.cell(name, group), factor)
+
+
+def _calibration(name: str) -> Callable[[Summary], Cell | None]:
+    """Return the reader of a figure that results of earlier versions lack."""
+
+    def read(summary: Summary) -> Cell | None:
+        measured = (record["measured"] for record in summary.records)
+        found: list[Any] = [one.get("calibration") for one in measured if one]
+        values = (one[name] for one in found if one)
+        return Cell.of(value for value in values if value is not None)
+
+    return read
 
 
 def _one_decimal(cell: Cell | None) -> str:

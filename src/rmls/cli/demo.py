@@ -61,7 +61,7 @@ def demo(
     train, test = data.train, data.test
     model.fit(train.X, train.Y)
     baseline = AllIrrelevant().fit(train.X, train.Y)
-    reports = [measure(fitted, test, METRICS, KS) for fitted in (model, baseline)]
+    reports = [measure(fitted, test, METRICS, KS)[0] for fitted in (model, baseline)]
     _show_reports(reports[0], reports[1])
     _show_next(save, data, model)
 

@@ -47,17 +47,22 @@ def evaluate(
     fitted = rmls.load(model)
     dataset = load_for_model(data, source_format, fitted)
     rows, _ = choose_part(dataset, part, Part.TEST)
-    report = measure(fitted, rows, names, ks, options.decision_for(fitted, decision))
+    report, n_empty = measure(fitted, rows, names, ks, options.decision_for(fitted, decision))
     if json:
-        print_json(_as_json(report, rows.name))
+        print_json({**_as_json(report, rows.name), "empty_rows": n_empty})
     else:
-        _show(report, rows.name)
+        _show(report, rows.name, n_empty)
 
 
 def measure(
     model: Any, rows: Dataset, names: list[str] | None, ks: list[int], decision: Any = None
-) -> EvaluationReport:
-    """Predict the rows of a data set and compare; ``names=None`` computes every metric."""
+) -> tuple[EvaluationReport, int]:
+    """Predict the rows of a data set and compare; ``names=None`` computes every metric.
+
+    Also returns how many rows got no label.
+    """
+    import numpy as np
+
     from rmls.cli.label_matching import match_labels
     from rmls.metrics import evaluate as compare
     from rmls.metrics import get_metric
@@ -66,7 +71,7 @@ def measure(
     lengths = [get_metric(name).k or 0 for name in names or []]
     sets = model.predict_sets(rows.X, decision)
     ranking = model.rank(rows.X, max([*ks, *lengths]))
-    return compare(
+    report = compare(
         matched.Y,
         matched.widen_sets(sets),
         matched.widen_ranking(ranking),
@@ -75,6 +80,7 @@ def measure(
         train_counts=matched.train_counts,
         n_train=model.n_samples_,
     )
+    return report, int((np.diff(sets.indptr) == 0).sum())
 
 
 def _read_ks(text: str) -> list[int]:
@@ -100,12 +106,13 @@ def _as_json(report: EvaluationReport, name: str) -> dict[str, Any]:
     return {**sizes, "all": report.totals, **report.groups}
 
 
-def _show(report: EvaluationReport, name: str) -> None:
+def _show(report: EvaluationReport, name: str, n_empty: int) -> None:
     from rich.text import Text
 
     from rmls.cli.tables import metric_table
 
     console = results()
     title = f"{name}: {report.n_samples:,} rows, {report.n_labels:,} labels"
+    title += f", {n_empty:,} rows without a predicted label" if n_empty else ""
     console.print(Text(title, style="bold"))
     console.print(metric_table(report))

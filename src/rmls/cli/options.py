@@ -40,7 +40,7 @@ Decision = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
-        help="cardinality, top_K (such as top_3), threshold, or threshold=SCORE.",
+        help="f1, cardinality, top_3, threshold=SCORE, macro_f1, psp@5, tail@5=0.3, …",
         show_default="that of the model",
     ),
 ]
@@ -59,11 +59,9 @@ def read_decision(text: str) -> str | Rule:
     from rmls.decide import Threshold, make_rule
 
     name, equals, value = text.partition("=")
-    if not equals:
-        return make_rule(text)
-    if name != "threshold":
-        raise InputError(f"--decision {name} takes no value; got {text!r}.")
-    return Threshold(read_number("--decision threshold", value))
+    if equals and name == "threshold":
+        return Threshold(read_number("--decision threshold", value))
+    return make_rule(text)
 
 
 def decision_for(model: Any, text: str | None) -> str | Rule | None:

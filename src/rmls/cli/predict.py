@@ -62,9 +62,11 @@ def predict(
     fitted = rmls.load(model)
     rule = options.decision_for(fitted, decision if top is None else f"top_{top}")
     rows, first = choose_part(load_for_model(data, source_format, fitted), part, Part.ALL)
-    lines = _lines(fitted, rows.X, rule, chosen, (first, scores), quiet)
+    empty: list[int] = []
+    lines = _lines(fitted, rows.X, rule, chosen, (first, scores), (quiet, empty))
     _write(output, chosen.header(rows.n_samples, len(fitted.classes_), scores), lines)
-    note(notes(quiet), "wrote", f"{output}: {count(rows.n_samples, 'row')}")
+    without = f", {sum(empty):,} of them without a label" if sum(empty) else ""
+    note(notes(quiet), "wrote", f"{output}: {count(rows.n_samples, 'row')}{without}")
 
 
 def _write(output: Path, header: str, lines: Iterator[str]) -> None:
@@ -81,18 +83,22 @@ def _lines(
     rule: Any,
     format: Any,
     numbering: tuple[int, bool],
-    quiet: bool,
+    watching: tuple[bool, list[int]],
 ) -> Iterator[str]:
-    """Yield the text of all rows, predicted in blocks so that memory stays small."""
+    """Yield the text of all rows, predicted in blocks so that memory stays small.
+
+    ``watching`` says whether to be quiet, and takes the number of empty rows of every block.
+    """
     from rich.progress import track
 
     from rmls.cli.prediction_formats import Block
 
-    first, scores = numbering
+    (first, scores), (quiet, empty) = numbering, watching
     names = model.classes_.tolist()
     console = notes(quiet)
     starts = range(0, X.shape[0], BLOCK_ROWS)
     silent = quiet or not console.is_terminal or len(starts) == 1
     for start in track(starts, "predicting", console=console, disable=silent, transient=True):
         ranking = model.rank_sets(X[start : start + BLOCK_ROWS], rule)
+        empty.append(int((ranking.lengths == 0).sum()))
         yield from format.lines(Block(ranking, first + start, names, scores))

@@ -107,8 +107,17 @@ Decision = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
-        help="cardinality, top_K (such as top_3), threshold (tuned), or threshold=SCORE.",
-        show_default="cardinality",
+        help="f1, cardinality, top_3, threshold (tuned) or threshold=SCORE, macro_f1, …",
+        show_default="f1",
+        rich_help_panel=METHOD,
+    ),
+]
+Calibration = Annotated[
+    str | None,
+    typer.Option(
+        metavar="METHOD",
+        help="auto, temperature, platt, isotonic or none: how scores become probabilities.",
+        show_default="auto, on the held-out rows",
         rich_help_panel=METHOD,
     ),
 ]

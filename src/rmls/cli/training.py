@@ -71,7 +71,13 @@ def start_training(run: Run, paper: bool, overwrite: bool) -> None:
 
     check_model_target(run.output, overwrite)
     make = RMLS.paper if paper else RMLS
-    model = make(**{"n_jobs": -1, "early_stopping": True, **run.params})
+    params = {"n_jobs": -1, "early_stopping": True, **run.params}
+    if params["early_stopping"] and not paper:
+        # The rows held out to measure every pass serve here too.
+        params.setdefault("calibration", "auto")
+    if params.get("calibration") == "none":
+        params["calibration"] = None
+    model = make(**params)
     if "n_iter_no_change" not in run.params:
         model.set_params(n_iter_no_change=model.max_iter)
     check_options(model)

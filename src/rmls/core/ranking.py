@@ -26,6 +26,9 @@ class Ranking:
     labels : ndarray of int32, shape (nnz,)
     scores : ndarray of float32, shape (nnz,)
     n_labels : int
+    rest : ndarray of float32, shape (n_samples,), or None
+        Sum of the scores of the labels that are not listed, where scores are probabilities:
+        with it the expected number of labels of a row is known.
 
     Examples
     --------
@@ -40,6 +43,7 @@ class Ranking:
     labels: NDArray[np.int32]
     scores: NDArray[np.float32]
     n_labels: int
+    rest: NDArray[np.float32] | None = None
 
     @classmethod
     def from_table(
@@ -85,6 +89,7 @@ class Ranking:
             np.concatenate([piece.labels for piece in pieces]),
             np.concatenate([piece.scores for piece in pieces]),
             pieces[0].n_labels,
+            None if pieces[0].rest is None else np.concatenate([p.rest for p in pieces]),
         )
 
     @property
@@ -116,8 +121,16 @@ class Ranking:
     def where(self, keep: NDArray[np.bool_]) -> Ranking:
         """Keep the entries marked in the boolean array ``keep``."""
         kept = np.concatenate([[0], np.cumsum(keep)])
+        rest = self.rest
+        if rest is not None:
+            dropped = np.bincount(self.rows, np.where(keep, 0, self.scores), self.n_samples)
+            rest = (rest + dropped).astype(np.float32)
         return Ranking(
-            kept[self.indptr].astype(np.int64), self.labels[keep], self.scores[keep], self.n_labels
+            kept[self.indptr].astype(np.int64),
+            self.labels[keep],
+            self.scores[keep],
+            self.n_labels,
+            rest,
         )
 
     def to_csr(self) -> sparse.csr_matrix:

@@ -1,5 +1,36 @@
-"""Decision rules: from scores to label sets."""
+"""From scores to label sets: calibrated probabilities and decision rules.
 
-from rmls.decide.rules import Cardinality, CardinalityCount, Rule, Threshold, TopK, make_rule
+Everything here works on a `rmls.core.ranking.Ranking` of scores from any library.
+"""
 
-__all__ = ["Cardinality", "CardinalityCount", "Rule", "Threshold", "TopK", "make_rule"]
+from rmls.decide.batch import MacroF1TopK
+from rmls.decide.calibration import Calibration, fit_calibration
+from rmls.decide.counts import ScoreCounts
+from rmls.decide.expected import ExpectedF1, ExpectedJaccard
+from rmls.decide.names import make_rule, shown_names
+from rmls.decide.rules import Cardinality, CardinalityCount, Rule, Threshold, TopK
+from rmls.decide.thresholds import MacroF1, MicroF1, fit_macro_f1, fit_micro_f1
+from rmls.decide.weighted import MacroRecallTopK, PropensityTopK, TailTopK
+
+__all__ = [
+    "Calibration",
+    "Cardinality",
+    "CardinalityCount",
+    "ExpectedF1",
+    "ExpectedJaccard",
+    "MacroF1",
+    "MacroF1TopK",
+    "MacroRecallTopK",
+    "MicroF1",
+    "PropensityTopK",
+    "Rule",
+    "ScoreCounts",
+    "TailTopK",
+    "Threshold",
+    "TopK",
+    "fit_calibration",
+    "fit_macro_f1",
+    "fit_micro_f1",
+    "make_rule",
+    "shown_names",
+]

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
@@ -21,9 +21,14 @@ CHUNK_SCORES = 1 << 19
 
 @dataclass(frozen=True)
 class Rule:
-    """A decision rule. `top` and `above` say which part of the scores it must see."""
+    """A decision rule. `top`, `above` and `lowest` say which part of the scores it must see.
+
+    Rules that need probabilities take calibrated ones; the scores of any ranking will do for the
+    others. A rule that depends on the training set is bound to its label counts first.
+    """
 
     name: ClassVar[str] = ""
+    needs_probabilities: ClassVar[bool] = False
 
     @property
     def top(self) -> int | None:
@@ -34,6 +39,19 @@ class Rule:
     def above(self) -> float | None:
         """Lowest score the rule looks at, or None for no limit."""
         return None
+
+    def lowest(self, block: NDArray[np.float32]) -> Any:
+        """Return a lower bound of the scores that matter in a dense block, None for no bound."""
+        return self.above
+
+    @property
+    def weights(self) -> NDArray[np.float32] | None:
+        """Factor of every label's probability before the best are taken, or None."""
+        return None
+
+    def bind(self, label_counts: ArrayLike, n_samples: int) -> Rule:
+        """Return the rule for a training set with these label counts and rows."""
+        return self
 
     @property
     def is_fitted(self) -> bool:
@@ -50,6 +68,11 @@ class Rule:
 
     def select(self, ranking: Ranking) -> sparse.csr_matrix:
         """Return the label sets as a 0/1 CSR matrix."""
+        scores = ranking.scores
+        if self.needs_probabilities and not ((scores >= 0) & (scores <= 1)).all():
+            raise InputError(
+                f"the rule {self.name!r} needs probabilities between 0 and 1; calibrate the scores."
+            )
         return self.keep(ranking).to_sets()
 
     def as_dict(self) -> dict[str, Any]:
@@ -236,40 +259,3 @@ class CardinalityCount:
 
     def _is_full(self) -> bool:
         return len(self._weights) > 1 and bool(self._weights[:-1].sum() >= self.wanted)
-
-
-RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (Cardinality, TopK, Threshold)}
-
-
-def make_rule(spec: str | Rule | dict[str, Any]) -> Rule:
-    """Return a rule from its name, its `as_dict` form, or itself.
-
-    Examples
-    --------
-    >>> make_rule("top_3")
-    TopK(k=3)
-    >>> make_rule("round")
-    Threshold(value=0.0, metric='example_f1')
-    >>> make_rule("best")
-    Traceback (most recent call last):
-    rmls.core.errors.InputError: decision must be one of cardinality, top_k, threshold, round ...
-    """
-    if isinstance(spec, Rule):
-        return spec
-    if spec == "round":
-        return Threshold(0.0)
-    if isinstance(spec, str) and spec.startswith("top_") and spec[4:].isdigit():
-        return TopK(int(spec[4:]))
-    values = dict(spec) if isinstance(spec, dict) else {"name": spec}
-    rule = RULES.get(str(values.pop("name", None)))
-    if rule is None:
-        raise InputError(
-            f"decision must be one of {', '.join(RULES)}, round (or top_3, top_10, …) "
-            f"or a rule of rmls.decide; got {spec!r}."
-        )
-    try:
-        return rule(**values)
-    except TypeError as error:
-        raise InputError(
-            f"the decision rule {rule.name!r} cannot be made from {spec!r}."
-        ) from error

@@ -1,6 +1,7 @@
 """Metrics of label sets and rankings, in time proportional to the labels that are there."""
 
 from rmls.core.frequency import GROUP_NAMES, group_labels
+from rmls.core.propensity import propensities
 from rmls.metrics.evaluation import evaluate
 from rmls.metrics.example import (
     example_accuracy,
@@ -18,7 +19,7 @@ from rmls.metrics.pooled import (
     micro_precision,
     micro_recall,
 )
-from rmls.metrics.propensity import propensities, psp_at_k
+from rmls.metrics.propensity import psp_at_k
 from rmls.metrics.ranked import (
     coverage_at_k,
     macro_f1_at_k,
@@ -29,6 +30,12 @@ from rmls.metrics.ranked import (
     recall_at_k,
 )
 from rmls.metrics.registry import METRICS, Metric, get_metric
+from rmls.metrics.reliability import (
+    ReliabilityCurve,
+    brier_score,
+    expected_calibration_error,
+    reliability_curve,
+)
 from rmls.metrics.report import EvaluationReport
 
 __all__ = [
@@ -36,12 +43,15 @@ __all__ = [
     "METRICS",
     "EvaluationReport",
     "Metric",
+    "ReliabilityCurve",
+    "brier_score",
     "coverage_at_k",
     "evaluate",
     "example_accuracy",
     "example_f1",
     "example_precision",
     "example_recall",
+    "expected_calibration_error",
     "get_metric",
     "group_labels",
     "hamming_loss",
@@ -59,5 +69,6 @@ __all__ = [
     "propensities",
     "psp_at_k",
     "recall_at_k",
+    "reliability_curve",
     "subset_accuracy",
 ]

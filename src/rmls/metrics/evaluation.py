@@ -11,12 +11,14 @@ from scipy import sparse
 
 from rmls.core.errors import InputError
 from rmls.core.frequency import GROUP_NAMES, group_labels
+from rmls.core.propensity import propensities
 from rmls.core.sparse import as_label_csr
 from rmls.metrics._counts import HitTable, Mask, SetCounts, count_hits, count_sets
 from rmls.metrics._inputs import as_ranking, check_k, check_shape, check_truth
+from rmls.metrics._pairs import ListedPairs, list_pairs
 from rmls.metrics.groups import measure_restricted
-from rmls.metrics.propensity import propensities
 from rmls.metrics.registry import METRICS, Metric, Needs, get_metric
+from rmls.metrics.reliability import brier_score, expected_calibration_error
 from rmls.metrics.report import EvaluationReport
 
 
@@ -25,6 +27,7 @@ def evaluate(
     Y_pred: Any = None,
     ranking: Any = None,
     *,
+    probabilities: Any = None,
     names: str | Iterable[str] | None = None,
     ks: Sequence[int] = (1, 3, 5),
     train_counts: ArrayLike | None = None,
@@ -41,6 +44,9 @@ def evaluate(
         Predicted sets, for the set metrics.
     ranking : Ranking, sparse matrix or array of scores, shape (n_samples, n_labels), optional
         For the metrics of the best k labels.
+    probabilities : Ranking, sparse matrix or array, shape (n_samples, n_labels), optional
+        Adds ``ece`` and ``brier``, whatever ``names`` are; `rmls.metrics.reliability` says what
+        becomes of pairs that are not listed.
     names : str or iterable of str, optional
         Which metrics, as in `get_metric`; ``"precision@k"`` stands for all of ``ks``. By
         default every metric that the arguments allow.
@@ -70,13 +76,19 @@ def evaluate(
     """
     true = check_truth(Y_true)
     predictions = _check_predictions(true, Y_pred, ranking)
+    if not predictions and probabilities is None:
+        raise InputError("evaluate needs predictions; pass Y_pred=, ranking= or both.")
     counts = _check_train_counts(train_counts, true.shape[1])
     options: dict[str, Any] = {"empty": empty}
     if counts is not None and n_train is not None:
         options["propensity"] = propensities(counts, n_train)
-    metrics = _select(names, ks, set(predictions), "propensity" in options)
+    metrics = []
+    if predictions or names is not None:
+        metrics = _select(names, ks, set(predictions), "propensity" in options)
     masks = _group_masks(counts) if by_group else {}
     columns = _measure(metrics, true, predictions, masks, options)
+    if probabilities is not None:
+        _add_reliability(columns, list_pairs(true, probabilities), masks)
     return EvaluationReport(columns.pop("all"), columns, *true.shape)
 
 
@@ -87,8 +99,6 @@ def _check_predictions(true: sparse.csr_matrix, Y_pred: Any, ranking: Any) -> di
         check_shape("Y_pred", predictions["sets"].shape, true.shape)
     if ranking is not None:
         predictions["ranking"] = as_ranking(ranking, true.shape)
-    if not predictions:
-        raise InputError("evaluate needs predictions; pass Y_pred=, ranking= or both.")
     return predictions
 
 
@@ -154,6 +164,19 @@ def _measure(
             part = counts.restrict(mask)
             found[name].update({m.name: _value(m, part, options) for m in sharing})
     return {name: _in_order(metrics, values) for name, values in found.items()}
+
+
+def _add_reliability(
+    columns: dict[str, dict[str, float]], pairs: ListedPairs, masks: dict[str, Mask]
+) -> None:
+    """Add calibration error and Brier score to every group that has pairs."""
+    for name, values in columns.items():
+        part = pairs.restrict(masks.get(name))
+        found = {
+            "ece": expected_calibration_error(None, part),
+            "brier": brier_score(None, part),
+        }
+        values.update({key: value for key, value in found.items() if not np.isnan(value)})
 
 
 def _in_order(metrics: list[Metric], values: dict[str, float | None]) -> dict[str, float]:

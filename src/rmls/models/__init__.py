@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from rmls.models.baseline import AllIrrelevant
     from rmls.models.binary_relevance import BinaryRelevance
     from rmls.models.bmlpl import BMLPL
+    from rmls.models.calibrated import Calibrated
     from rmls.models.cplst import CPLST
     from rmls.models.cs import CS
     from rmls.models.cssp import CSSP
@@ -32,6 +33,7 @@ _HOME = {
     "WSABIE": "wsabie",
     "AllIrrelevant": "baseline",
     "BinaryRelevance": "binary_relevance",
+    "Calibrated": "calibrated",
     "FaIE": "faie",
     "MostFrequent": "frequent",
 }
@@ -48,6 +50,7 @@ __all__ = [
     "WSABIE",
     "AllIrrelevant",
     "BinaryRelevance",
+    "Calibrated",
     "FaIE",
     "MostFrequent",
 ]

@@ -16,13 +16,27 @@ from rmls.archive import Archive, check_arrays
 from rmls.core.canonical import distinct_rows
 from rmls.core.errors import InputError
 from rmls.core.labels import read_labels
+from rmls.core.options import read_seed
 from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads, require_memory
 from rmls.core.sparse import as_feature_csr, label_counts
-from rmls.decide import Cardinality, CardinalityCount, Rule, Threshold, TopK, make_rule
+from rmls.decide import (
+    Calibration,
+    Cardinality,
+    CardinalityCount,
+    Rule,
+    ScoreCounts,
+    Threshold,
+    TopK,
+    fit_calibration,
+    fit_macro_f1,
+    fit_micro_f1,
+    make_rule,
+)
 from rmls.features import Normalizer
 from rmls.metrics import get_metric
-from rmls.models.ranking import rank_block, select_above
+from rmls.models.cross_fit import count_folds, count_scores, cross_fit_counts
+from rmls.models.ranking import list_candidates, rank_block, select_above
 
 BLOCK_BYTES = 8 << 20
 CARDINALITY_ROWS = 10_000
@@ -49,6 +63,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     decision: str | Rule = "cardinality"
+    calibration: str | None = None
+    calibration_folds: int | str = "auto"
     validation_fraction: float = 0.1
     random_state: Any = 0
     n_jobs: int | None = None
@@ -87,6 +103,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_samples_ = int(X.shape[0])
         held_out = self._fit(X, Y, rows, weights)
         self._fit_rules(rule, X, Y, rows, weights, held_out)
+        if self.calibration is not None and not space.is_single:
+            self._calibrate(X, Y, rows, weights, held_out)
         return self
 
     def _fit(
@@ -112,12 +130,13 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Fit the chosen rule, and the cardinality threshold so that it is there to switch to."""
         self._rules: dict[str, Rule] = {}
+        self._calibration: Calibration | None = None
         if self._space.is_single:
             return
         # Distinct rows come in the order of their fingerprints: the first ones are a fair sample.
         sample, shares = rows[:CARDINALITY_ROWS], weights[:CARDINALITY_ROWS]
         self._rules["cardinality"] = Cardinality(self._cardinality_threshold(X, Y, sample, shares))
-        if rule.is_fitted:
+        if rule.is_fitted and not rule.needs_probabilities:
             self._rules[rule.name] = rule
         elif isinstance(rule, Threshold):
             tuned_on = held_out if len(held_out) else sample
@@ -143,6 +162,53 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"a threshold is tuned for a metric of sets; {metric.name} ranks.")
         ranking = self._rank(X, min(THRESHOLD_DEPTH, self._space.n_labels))
         return rule.fit(ranking, lambda sets: metric(Y, sets), metric.greater_is_better)
+
+    # -- probabilities ---------------------------------------------------------------------------
+
+    def _holds_out_to_calibrate(self, n_rows: int) -> bool:
+        """Tell whether rows must be held out of the training for the sake of calibration."""
+        return self.calibration is not None and count_folds(self.calibration_folds, n_rows) == 0
+
+    def _calibrate(
+        self,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        rows: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        held_out: NDArray[np.int64],
+    ) -> None:
+        """Fit the map to probabilities, and the thresholds on them, to rows not trained on."""
+        counts: ScoreCounts | None
+        if len(held_out):
+            counts = count_scores(self, X, Y, held_out, np.ones(len(held_out)))
+        else:
+            n_folds = count_folds(self.calibration_folds, len(rows))
+            seed = read_seed(self.random_state)
+            counts = cross_fit_counts(self, X, Y, rows, weights, n_folds, seed)
+        if counts is None or not counts.positive.any():
+            # Too little to leave anything out: scores of the training rows are all there is.
+            counts = count_scores(self, X, Y, rows, weights)
+        if counts is None or not counts.positive.any():
+            return
+        self._calibration = fit_calibration(counts, str(self.calibration))
+        for rule in (
+            fit_micro_f1(counts, self._calibration),
+            fit_macro_f1(counts, self._calibration),
+        ):
+            self._rules[rule.name] = rule
+
+    def _to_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return calibrated probabilities, or those of the method where it is not calibrated."""
+        if self._calibration is not None:
+            return self._calibration.probabilities(scores)
+        return self._own_probabilities(scores)
+
+    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what the method itself takes for the probabilities of a block of scores."""
+        name = type(self).__name__
+        raise InputError(
+            f"{name} gives scores and no probabilities; calibrate it: Calibrated({name}())."
+        )
 
     # -- the doors -------------------------------------------------------------------------------
 
@@ -258,23 +324,35 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._decide(self._read_features(X), rule)
 
     def _decide(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
+        if rule.needs_probabilities:
+            return self._decide_by_probabilities(X, rule)
         if rule.above is None:
             return rule.keep(self._rank(X, rule.top or self._space.n_labels))
         threshold = np.float32(rule.above)
         blocks = self._score_blocks(X)
         return Ranking.stack([rule.keep(select_above(scores, threshold)) for _, scores in blocks])
 
+    def _decide_by_probabilities(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
+        listed = Ranking.stack(
+            [
+                list_candidates(self._to_probabilities(scores), rule, count_threads(self.n_jobs))
+                for _, scores in self._score_blocks(X)
+            ]
+        )
+        return rule.keep(listed)
+
     def _fitted_rule(self, spec: str | Rule) -> Rule:
         if self._space.is_single:
             return TopK(1)
-        rule = make_rule(spec)
+        rule = make_rule(spec).bind(self.label_counts_, self.n_samples_)
         if rule.is_fitted:
             return rule
         fitted = self._rules.get(rule.name)
         if fitted is None or not fitted.fulfils(rule):
+            way = "calibration='auto'" if rule.needs_probabilities else f"decision={spec!r}"
             raise InputError(
                 f"the decision rule {rule.name!r} was not fitted; "
-                f"fit the model with decision={spec!r}, or give the rule its value."
+                f"fit the model with {way}, or give the rule its value."
             )
         return fitted
 

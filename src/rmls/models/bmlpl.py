@@ -203,7 +203,11 @@ class BMLPL(MultiLabelEstimator):
         """
         check_is_fitted(self)
         X = self._read_features(X)
-        return self._dense(X, _single_probability if self._space.is_single else _probability)
+        single = self._space.is_single
+        return self._dense(X, _single_probability if single else self._own_probabilities)
+
+    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.asarray(-np.expm1(-np.exp(scores)), dtype=np.float32)
 
     @property
     def topics_(self) -> NDArray[np.float32]:
@@ -262,10 +266,6 @@ def _check_topics(topics: SparseTopics, n_labels: int) -> None:
     good = ends[0] == 0 and ends[-1] == len(topics.values) and (np.diff(ends) >= 0).all()
     if not good or (topics.labels < 0).any() or (topics.labels >= n_labels).any():
         raise InputError("the topics name labels that are not there")
-
-
-def _probability(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.asarray(-np.expm1(-np.exp(scores)), dtype=np.float32)
 
 
 def _single_probability(scores: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -79,7 +79,10 @@ class MostFrequent(MultiLabelEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the frequency of every label, for every row."""
         check_is_fitted(self)
-        return self._dense(self._read_features(X), lambda scores: scores)
+        return self._dense(self._read_features(X), self._own_probabilities)
+
+    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return scores
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {"k": self.k_}, {"frequencies": self.frequencies_}

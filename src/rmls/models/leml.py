@@ -295,6 +295,7 @@ class LEML(BilinearModel):
         """
         check_is_fitted(self)
         X = self._read_features(X)
-        if self._space.is_single:
-            return self._dense(X, softmax)
-        return self._dense(X, sigmoid)
+        return self._dense(X, softmax if self._space.is_single else self._own_probabilities)
+
+    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return sigmoid(scores) if _gives_probabilities(self) else super()._own_probabilities(scores)

@@ -163,7 +163,10 @@ class KNN(MultiLabelEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the scores: the weighted share of the neighbours that have the label, dense."""
         check_is_fitted(self)
-        return self._dense(self._read_features(X), lambda scores: scores)
+        return self._dense(self._read_features(X), self._own_probabilities)
+
+    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return scores
 
     # -- archive ---------------------------------------------------------------------------------
 

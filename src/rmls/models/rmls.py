@@ -46,6 +46,7 @@ PAPER: dict[str, Any] = {
     "max_iter": 2,
     "gradient_floor": 0.0,
     "normalize": "none",
+    "decision": "cardinality",
 }
 
 
@@ -94,8 +95,16 @@ class RMLS(LatentModel):
         of the work; 0 switches that off.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
         How raw features are scaled; see `rmls.features.fit_normalizer`.
-    decision : str or Rule, default="cardinality"
-        How `predict` cuts: ``"cardinality"`` (the paper's), ``"top_k"``, ``"threshold"``.
+    decision : str or Rule, default="f1"
+        How `predict` cuts: ``"f1"``, the set with the best expected F; ``"cardinality"``, the
+        paper's; any other of `rmls.decide.make_rule`.
+    calibration : {"auto", "temperature", "platt", "isotonic"} or None, default=None
+        How scores become probabilities, fitted to rows that were not trained on; see
+        `rmls.decide.fit_calibration`. None takes the sampling back and trusts the model.
+    calibration_folds : int or "auto", default="auto"
+        Parts of the cross-fitting that scores rows not trained on; the model itself is trained on
+        all rows. 0 holds out ``validation_fraction`` instead. ``"auto"`` is 3, and 0 above 30,000
+        distinct rows. With early stopping the rows held out for it serve.
     class_weight : "balanced", dict, array of shape (n_labels,) or None, default=None
         Weight of the relevant entries of every label.
     early_stopping : bool, default=False
@@ -167,7 +176,9 @@ class RMLS(LatentModel):
         max_iter: int = 10,
         gradient_floor: float = 0.02,
         normalize: str = "auto",
-        decision: str | Rule = "cardinality",
+        decision: str | Rule = "f1",
+        calibration: str | None = None,
+        calibration_folds: int | str = "auto",
         class_weight: Any = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -198,6 +209,8 @@ class RMLS(LatentModel):
         self.gradient_floor = gradient_floor
         self.normalize = normalize
         self.decision = decision
+        self.calibration = calibration
+        self.calibration_folds = calibration_folds
         self.class_weight = class_weight
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -238,7 +251,8 @@ class RMLS(LatentModel):
         seed = read_seed(self.random_state)
         rule = make_rule(self.decision)
         tunes = isinstance(rule, Threshold) and not rule.is_fitted
-        share = self.validation_fraction if self.early_stopping or tunes else 0.0
+        holds_out = self.early_stopping or tunes or self._holds_out_to_calibrate(len(rows))
+        share = self.validation_fraction if holds_out else 0.0
         held_out, kept = hold_out(len(rows), share, seed)
         training = self._start(X, Y, rows[kept], weights[kept], seed)
         validation = self._validation(X[rows[held_out]], Y[rows[held_out]])
@@ -367,11 +381,12 @@ class RMLS(LatentModel):
         Notes
         -----
         Training keeps all relevant labels and irrelevant ones at a rate r, so that scores are
-        shifted; the probabilities take the shift back with the mean rate of the training rows.
-        They are not calibrated on held-out rows.
+        shifted. Without ``calibration`` the probabilities take the shift back with the mean rate
+        of the training rows, and trust the model in all else.
         """
         check_is_fitted(self)
         X = self._read_features(X)
-        if self._space.is_single:
-            return self._dense(X, softmax)
-        return self._dense(X, lambda scores: to_probability(scores, self.loss, self.negative_rate_))
+        return self._dense(X, softmax if self._space.is_single else self._to_probabilities)
+
+    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return to_probability(scores, self.loss, self.negative_rate_)

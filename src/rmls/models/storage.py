@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 import rmls
@@ -15,17 +16,29 @@ from rmls.core.errors import ArchiveError, InputError, RmlsError
 from rmls.core.labels import CONTAINERS, LabelSpace
 from rmls.decide import Rule, make_rule
 from rmls.models.base import MultiLabelEstimator
+from rmls.models.decision_storage import (
+    calibration_numbers,
+    decision_arrays,
+    read_calibration,
+    read_rules,
+)
 
 
 def save_model(model: MultiLabelEstimator, path: str | Path) -> None:
     """Write a fitted model to the folder ``path``; see `rmls.archive.write_archive`."""
     check_is_fitted(model)
+    write_archive(path, *describe_model(model))
+
+
+def describe_model(model: MultiLabelEstimator) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return a fitted model as plain values and arrays."""
     fitted, arrays = model._state()
     space = model._space
+    params = model.get_params(deep=False)
     manifest = {
         "method": type(model).__name__,
         "rmls_version": rmls.__version__,
-        "params": {name: _to_plain(name, value) for name, value in model.get_params().items()},
+        "params": {name: _to_plain(name, value) for name, value in params.items()},
         "labels": {
             "container": space.container,
             "dtype": space.dtype,
@@ -35,10 +48,12 @@ def save_model(model: MultiLabelEstimator, path: str | Path) -> None:
         "n_features": int(model.n_features_in_),
         "feature_names": getattr(model, "feature_names_in_", np.zeros(0)).tolist() or None,
         "rules": [rule.as_dict() for rule in model._rules.values()],
+        "calibration": calibration_numbers(model._calibration),
         "fitted": fitted,
         "training": getattr(model, "training_record_", None),
     }
-    write_archive(path, manifest, {"label_counts": model.label_counts_, **arrays})
+    arrays = {**arrays, **decision_arrays(model._calibration, model._rules)}
+    return manifest, {"label_counts": model.label_counts_, **arrays}
 
 
 def load_model(path: str | Path) -> MultiLabelEstimator:
@@ -48,7 +63,7 @@ def load_model(path: str | Path) -> MultiLabelEstimator:
     """
     archive = read_archive(path)
     try:
-        return _build(archive)
+        return build_model(archive)
     except ArchiveError:
         raise
     except (
@@ -65,7 +80,8 @@ def load_model(path: str | Path) -> MultiLabelEstimator:
         ) from error
 
 
-def _build(archive: Archive) -> MultiLabelEstimator:
+def build_model(archive: Archive) -> MultiLabelEstimator:
+    """Return the model that an archive describes."""
     manifest = archive.manifest
     model = _method(manifest["method"])(**_from_plain(manifest["params"]))
     make_rule(model.decision)
@@ -84,7 +100,9 @@ def _build(archive: Archive) -> MultiLabelEstimator:
     if not isinstance(manifest["fitted"], dict):
         raise InputError("the fitted values are not a dictionary")
     model._restore(manifest["fitted"], archive)
-    model._rules = {rule.name: rule for rule in map(make_rule, manifest["rules"])}
+    n_labels = model._space.n_labels
+    model._rules = read_rules(manifest["rules"], archive, n_labels)
+    model._calibration = read_calibration(manifest.get("calibration"), archive, n_labels)
     return model
 
 
@@ -112,6 +130,10 @@ def _to_plain(name: str, value: Any) -> Any:
     """Return a parameter as a value JSON can hold."""
     if isinstance(value, Rule):
         return {"rule": value.as_dict()}
+    if isinstance(value, MultiLabelEstimator):
+        params = value.get_params(deep=False)
+        plain = {key: _to_plain(key, each) for key, each in params.items()}
+        return {"estimator": type(value).__name__, "params": plain}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -124,7 +146,12 @@ def _to_plain(name: str, value: Any) -> Any:
 
 
 def _from_plain(params: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: make_rule(value["rule"]) if isinstance(value, dict) and "rule" in value else value
-        for name, value in params.items()
-    }
+    return {name: _read_param(value) for name, value in params.items()}
+
+
+def _read_param(value: Any) -> Any:
+    if isinstance(value, dict) and "rule" in value:
+        return make_rule(value["rule"])
+    if isinstance(value, dict) and "estimator" in value:
+        return _method(value["estimator"])(**_from_plain(value["params"]))
+    return value
