@@ -14,10 +14,11 @@ from rmls.core.options import check_number, check_whole
 from rmls.features import Normalizer
 from rmls.kernels import cpu
 from rmls.models.base import MultiLabelEstimator, restore_normalizer
+from rmls.models.sampling import Totals
 from rmls.models.start import param_shapes
 from rmls.models.training import Sgd
 
-RECORD = ("n_iter", "loss_curve", "validation_curve", "cardinality", "total_weight")
+RECORD = ("n_iter", "loss_curve", "validation_curve")
 
 
 class LatentModel(MultiLabelEstimator):
@@ -29,8 +30,6 @@ class LatentModel(MultiLabelEstimator):
         Passes made.
     loss_curve_, validation_curve_ : list of float
         Mean loss of a row, and held-out metric, per pass.
-    cardinality_, total_weight_ : float
-        Mean number of labels and total weight of the training rows.
     """
 
     n_components: int
@@ -40,10 +39,19 @@ class LatentModel(MultiLabelEstimator):
     n_iter_: int
     loss_curve_: list[float]
     validation_curve_: list[float]
-    cardinality_: float
-    total_weight_: float
     _sgd: Sgd
+    _totals: Totals
     _normalizer: Normalizer
+
+    @property
+    def cardinality_(self) -> float:
+        """Mean number of labels of the training rows."""
+        return self._totals.cardinality
+
+    @property
+    def total_weight_(self) -> float:
+        """Weight of the training rows."""
+        return self._totals.weight
 
     @property
     def feature_vectors_(self) -> NDArray[np.float32]:
@@ -75,9 +83,7 @@ class LatentModel(MultiLabelEstimator):
         scores += self.label_bias_
         return scores
 
-    def _set_objective(
-        self, cardinality: float, total: float, positives: NDArray[np.float64]
-    ) -> None:
+    def _set_objective(self, totals: Totals) -> None:
         """Settle what depends on the mean number of labels and on the weight of the rows."""
         raise NotImplementedError
 
@@ -85,7 +91,9 @@ class LatentModel(MultiLabelEstimator):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         record = {name: getattr(self, f"{name}_") for name in RECORD}
+        record |= {"cardinality": self.cardinality_, "total_weight": self.total_weight_}
         arrays: dict[str, NDArray[Any]] = dict(self._normalizer.as_arrays())
+        arrays |= {"positives": self._totals.positives, "visited": self._totals.visited}
         for prefix, group in (("", self._sgd.params), ("accumulator_", self._sgd.accumulators)):
             arrays |= {f"{prefix}{name}": array for name, array in group._asdict().items()}
         return {**record, "normalizer": self._normalizer.mode, "seed": self._sgd.seed}, arrays
@@ -105,7 +113,9 @@ class LatentModel(MultiLabelEstimator):
         expected |= {
             f"accumulator_{name}": size for name, size in param_shapes(shape, width).items()
         }
-        check_arrays(archive, {name: (np.float32, size) for name, size in expected.items()})
+        wanted: dict[str, Any] = {name: (np.float32, size) for name, size in expected.items()}
+        wanted |= dict.fromkeys(("positives", "visited"), (np.float64, (shape[1],)))
+        check_arrays(archive, wanted)
         arrays = archive.arrays
         self._normalizer = restore_normalizer(fitted["normalizer"], archive, shape[0])
         self._sgd = Sgd(
@@ -113,5 +123,5 @@ class LatentModel(MultiLabelEstimator):
             cpu.Params(*(arrays[f"accumulator_{name}"] for name in cpu.Params._fields)),
             int(fitted["seed"]),
         )
-        positives = self.label_counts_.astype(np.float64)
-        self._set_objective(float(self.cardinality_), float(self.total_weight_), positives)
+        weight, cardinality = float(fitted["total_weight"]), float(fitted["cardinality"])
+        self._set_objective(Totals(weight, cardinality, arrays["positives"], arrays["visited"]))

@@ -11,43 +11,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from rmls.core.labels import read_labels
 from rmls.core.options import read_seed
-from rmls.core.resources import count_threads, require_memory
+from rmls.core.resources import count_threads
 from rmls.core.sparse import label_counts
 from rmls.decide import Cardinality, Rule, Threshold, make_rule
 from rmls.features import fit_normalizer
-from rmls.metrics import get_metric
+from rmls.models.held_out import watch_held_out
 from rmls.models.latent import LatentModel
 from rmls.models.objective import (
+    PAPER,
     check_options,
     make_objective,
-    negative_rate,
+    settle_focus,
     softmax,
     to_probability,
 )
+from rmls.models.sampling import Totals, mean_rate
 from rmls.models.start import start_params
 from rmls.models.training import (
     Rows,
     Sgd,
-    Validation,
     hold_out,
     learning_rates,
     run_passes,
 )
-
-PAPER: dict[str, Any] = {
-    "negatives_per_positive": 5,
-    "min_negatives": 0,
-    "l2": 0.001,
-    "accumulators": "element",
-    "initial_accumulator": 1.0,
-    "learning_rate": 0.1,
-    "schedule": "constant",
-    "init": "glorot",
-    "max_iter": 2,
-    "gradient_floor": 0.0,
-    "normalize": "none",
-    "decision": "cardinality",
-}
 
 
 class RMLS(LatentModel):
@@ -69,14 +55,32 @@ class RMLS(LatentModel):
         loss that sampling estimates.
     min_negatives : int, default=10
         Irrelevant labels drawn at least, for rows with few labels or none.
-    loss : {"logistic", "squared", "squared_hinge"}, default="logistic"
+    sampler : {"uniform", "frequency", "mixture", "in_batch"}, default="uniform"
+        Shares of the labels in the draws: equal; as ``count ** sampler_power``; a mixture of both;
+        or the labels of the other rows of the mini-batch, all of them (``batch_size`` at least 2).
+    sampler_power : float, default=0.5
+        0 draws labels equally, 1 in proportion to their counts.
+    sampler_mix : float, default=0.5
+        Share of the draws by frequency in ``"mixture"``.
+    replacement : "auto" or bool, default="auto"
+        Whether a row may draw a label twice; ``"auto"`` only where shares differ. Without, the
+        samplers by frequency drop what comes again.
+    log_q : bool, default=False
+        Whether the loss is corrected for the rates of sampling, so that ``sigmoid(score)`` is the
+        probability (logistic loss only).
+    loss : {"logistic", "squared", "squared_hinge", "focal", "asymmetric"}, default="logistic"
+    focus_relevant, focus_irrelevant, margin : float or "auto", default="auto"
+        Of ``"focal"`` (2, 2, 0; one focus) and ``"asymmetric"`` (0, 4, 0.05): powers that play
+        down labels already right, and the probability below which irrelevant ones cost nothing.
     activation : {"tanh", "linear", "relu"}, default="tanh"
     l2 : float or "auto", default="auto"
         Weight of the squared norms (lambda in the paper). ``"auto"`` is 0.001, more on data of
         fewer than 5,000 rows: ``5 / n_samples``, at most 0.01.
     max_feature_norm, max_label_norm : float or None, default=None
-        Bounds on ``||W||_F^2`` and every ``||l_j||^2`` (C1 and C2): the paper's other
-        regularisation.
+        Bounds on ``||W||_F^2`` and every ``||l_j||^2`` (C1 and C2, which may be an array): the
+        paper's other regularisation.
+    label_norm_power : float, default=0.0
+        Bounds label j by ``C2 (count / largest count) ** label_norm_power``.
     accumulators : {"row", "element"}, default="row"
         AdaGrad with one accumulator per row of ``W`` and per label, or per number.
     learning_rate : float, default=0.1
@@ -105,8 +109,8 @@ class RMLS(LatentModel):
         Parts of the cross-fitting that scores rows not trained on; the model itself is trained on
         all rows. 0 holds out ``validation_fraction`` instead. ``"auto"`` is 3, and 0 above 30,000
         distinct rows. With early stopping the rows held out for it serve.
-    class_weight : "balanced", dict, array of shape (n_labels,) or None, default=None
-        Weight of the relevant entries of every label.
+    class_weight : "balanced", "propensity", dict, array of shape (n_labels,) or None, default=None
+        Weight of the relevant entries of every label; both names favour rare labels.
     early_stopping : bool, default=False
         Stop when ``validation_metric`` on held-out rows has not risen for ``n_iter_no_change``
         passes, and keep the best parameters.
@@ -162,11 +166,20 @@ class RMLS(LatentModel):
         negatives_per_positive: float | str = "auto",
         negatives: str = "sampled",
         min_negatives: int = 10,
+        sampler: str = "uniform",
+        sampler_power: float = 0.5,
+        sampler_mix: float = 0.5,
+        replacement: bool | str = "auto",
+        log_q: bool = False,
         loss: str = "logistic",
+        focus_relevant: float | str = "auto",
+        focus_irrelevant: float | str = "auto",
+        margin: float | str = "auto",
         activation: str = "tanh",
         l2: float | str = "auto",
         max_feature_norm: float | None = None,
-        max_label_norm: float | None = None,
+        max_label_norm: Any = None,
+        label_norm_power: float = 0.0,
         accumulators: str = "row",
         learning_rate: float = 0.1,
         schedule: str = "linear",
@@ -194,11 +207,20 @@ class RMLS(LatentModel):
         self.negatives_per_positive = negatives_per_positive
         self.negatives = negatives
         self.min_negatives = min_negatives
+        self.sampler = sampler
+        self.sampler_power = sampler_power
+        self.sampler_mix = sampler_mix
+        self.replacement = replacement
+        self.log_q = log_q
         self.loss = loss
+        self.focus_relevant = focus_relevant
+        self.focus_irrelevant = focus_irrelevant
+        self.margin = margin
         self.activation = activation
         self.l2 = l2
         self.max_feature_norm = max_feature_norm
         self.max_label_norm = max_label_norm
+        self.label_norm_power = label_norm_power
         self.accumulators = accumulators
         self.learning_rate = learning_rate
         self.schedule = schedule
@@ -255,7 +277,7 @@ class RMLS(LatentModel):
         share = self.validation_fraction if holds_out else 0.0
         held_out, kept = hold_out(len(rows), share, seed)
         training = self._start(X, Y, rows[kept], weights[kept], seed)
-        validation = self._validation(X[rows[held_out]], Y[rows[held_out]])
+        validation = watch_held_out(self, X[rows[held_out]], Y[rows[held_out]])
         first = self.n_iter_ if self.n_iter_ < self.max_iter else 0
         losses = run_passes(
             self._sgd,
@@ -279,59 +301,37 @@ class RMLS(LatentModel):
         seed: int,
     ) -> Rows:
         """Set up normalisation, objective and parameters; returns the training rows."""
-        total = float(weights.sum())
-        cardinality = float(weights @ np.diff(Y.indptr)[rows]) / total
         shape = (int(X.shape[1]), int(Y.shape[1]), self.n_components)
-        positives = np.asarray(weights @ Y[rows])
+        totals = Totals.of(Y[rows], weights)
         width = self.n_components if self.accumulators == "element" else 1
         if self.warm_start and hasattr(self, "_sgd") and self._sgd.fits(shape, width):
-            self._set_objective(cardinality, total, positives)
+            self._set_objective(totals)
         else:
             self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
             self.n_iter_ = 0
             self.loss_curve_, self.validation_curve_ = [], []
             self._sgd = self._make_sgd(shape, seed)
-            self._set_objective(cardinality, total, positives)
+            self._set_objective(totals)
+            if self.log_q:
+                # The corrected loss then starts from the scores 0 that the plain one starts from.
+                self.label_bias_[:] = np.log(np.maximum(self.negative_rate_, 1e-9))
         return Rows.of(self._normalizer.apply(X), Y, rows, weights)
 
     def _make_sgd(self, shape: tuple[int, int, int], seed: int) -> Sgd:
-        d, m, k = shape
         elementwise = self.accumulators == "element"
-        require_memory(
-            4 * (d + m) * (k + (k if elementwise else 1)),
-            f"a model of {d} features, {m} labels and {k} components",
-            "use fewer components",
-        )
         params, accumulators = start_params(
             shape, self.init, seed, self.initial_accumulator, elementwise
         )
         return Sgd(params, accumulators, seed)
 
-    def _set_objective(
-        self, cardinality: float, total: float, positives: NDArray[np.float64]
-    ) -> None:
+    def _set_objective(self, totals: Totals) -> None:
         """Settle what depends on the mean number of labels and on the weight of the rows."""
-        self._sgd.objective = make_objective(self, self._space, positives, cardinality, total)
+        self._sgd.objective = make_objective(self, self._space, totals)
         self._sgd.batch_size = self.batch_size
         self._sgd.n_threads = count_threads(self.n_jobs)
         self._sgd.max_feature_norm = self.max_feature_norm
-        self.cardinality_, self.total_weight_ = cardinality, total
-        self.negative_rate_ = negative_rate(self._sgd.objective, self._space.n_labels, cardinality)
-
-    def _validation(self, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Validation | None:
-        """Return how held-out rows are measured, or None without early stopping."""
-        if not self.early_stopping:
-            return None
-        metric = get_metric(self.validation_metric)
-
-        def measure() -> float:
-            if metric.needs == "ranking":
-                return metric(Y, self._rank(X, metric.k or 5))
-            everything = np.arange(X.shape[0])
-            threshold = self._cardinality_threshold(X, Y, everything, np.ones(X.shape[0]))
-            return metric(Y, self._decide(X, Cardinality(threshold)).to_sets())
-
-        return Validation(measure, metric.greater_is_better, self.n_iter_no_change, self.tol)
+        self._totals = totals
+        self.negative_rate_ = mean_rate(self._sgd.objective, totals, self.batch_size)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> RMLS:
         """Make one pass over further rows.
@@ -381,12 +381,20 @@ class RMLS(LatentModel):
         Notes
         -----
         Training keeps all relevant labels and irrelevant ones at a rate r, so that scores are
-        shifted. Without ``calibration`` the probabilities take the shift back with the mean rate
-        of the training rows, and trust the model in all else.
+        shifted; with ``log_q`` training makes up for it. Without ``calibration`` the probabilities
+        take the shift back with the mean rate of the training rows, label by label where rates
+        differ, and trust the model in all else.
         """
         check_is_fitted(self)
         X = self._read_features(X)
-        return self._dense(X, softmax if self._space.is_single else self._to_probabilities)
+        if self._space.is_single:
+            shift = np.asarray(np.log(self._rate()), np.float32)
+            return self._dense(X, lambda scores: softmax(scores + shift))
+        return self._dense(X, self._to_probabilities)
 
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        return to_probability(scores, self.loss, self.negative_rate_)
+        return to_probability(scores, self.loss, self._rate(), settle_focus(self))
+
+    def _rate(self) -> Any:
+        """Return the rate of irrelevant labels that the scores are shifted by."""
+        return 1.0 if self.log_q else self.negative_rate_

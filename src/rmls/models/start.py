@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rmls.core.resources import require_memory
 from rmls.kernels import cpu
 
 
@@ -17,6 +18,11 @@ def start_params(
     a random projection of unit rows (``W`` uniform in ±0.3) and label vectors of zero.
     """
     d, m, k = shape
+    require_memory(
+        4 * (d + m) * (k + (k if elementwise else 1)),
+        f"a model of {d} features, {m} labels and {k} components",
+        "use fewer components",
+    )
     rng = np.random.Generator(np.random.Philox(key=[seed, 2**32]))
     bounds = (0.3, 0.0) if init == "projection" else (np.sqrt(6 / (d + k)), np.sqrt(6 / (m + k)))
     W, L = (_uniform(rng, (rows, k), bound) for rows, bound in zip((d, m), bounds, strict=True))

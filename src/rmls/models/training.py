@@ -192,6 +192,8 @@ class Sgd:
         negatives = max(
             rows.max_labels * objective.negatives_per_positive + 1, objective.min_negatives
         )
+        if objective.sampler.kind == cpu.IN_BATCH:
+            return self.batch_size * rows.max_labels
         longest = n_labels if objective.all_negatives else rows.max_labels + int(negatives)
         return min(longest, n_labels)
 
@@ -210,8 +212,8 @@ class Sgd:
             if square > self.max_feature_norm:
                 factor = np.sqrt(self.max_feature_norm / square)
                 np.multiply(self.params.W, np.float32(factor), out=self.params.W)
-        bound = getattr(self.objective, "max_label_norm", np.inf)
-        if self.n_threads > 1 and np.isfinite(bound):
+        bound = self.objective.max_label_norm if self.objective is not None else np.zeros(0)
+        if self.n_threads > 1 and len(bound) > 0:
             squares = np.einsum("ij,ij->i", self.params.L, self.params.L)
             factors = np.sqrt(np.minimum(bound / np.maximum(squares, bound), 1.0))
             np.multiply(self.params.L, factors[:, None].astype(np.float32), out=self.params.L)
@@ -339,6 +341,11 @@ def run_passes(
     return losses
 
 
+def count_visits(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how often a pass visits rows of these weights."""
+    return np.clip(np.ceil(weights), 1, MAX_VISITS).astype(np.int64)
+
+
 def plan_visits(
     rows: Rows, seed: int, number: int, rates: tuple[float, float], batch_size: int
 ) -> cpu.Visits:
@@ -346,7 +353,7 @@ def plan_visits(
 
     An integer weight is thus the same as repeating the row.
     """
-    times = np.clip(np.ceil(rows.weights), 1, MAX_VISITS).astype(np.int64)
+    times = count_visits(rows.weights)
     repeated = np.repeat(np.arange(len(times)), times)
     rng = np.random.Generator(np.random.Philox(key=[seed, number]))
     order = rng.permutation(len(repeated))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.options import check_choice, check_number, check_whole, read_seed
-from rmls.core.resources import count_threads, require_memory
+from rmls.core.resources import count_threads
 from rmls.decide import Rule
 from rmls.features import fit_normalizer
 from rmls.kernels import cpu
@@ -174,17 +174,11 @@ class WSABIE(BilinearModel):
 
     def _make_sgd(self, shape: tuple[int, int, int], seed: int) -> WarpSgd:
         """Start from a random projection within the bound and label vectors of zero."""
-        d, m, k = shape
-        require_memory(
-            4 * (d + m) * (k + 1),
-            f"a model of {d} features, {m} labels and {k} components",
-            "use fewer components",
-        )
         params, accumulators = start_params(shape, "projection", seed, 1.0, False)
         lengths = np.sqrt(np.einsum("fk,fk->f", params.W, params.W))
         params.W[:] *= (self.max_norm / np.maximum(lengths, self.max_norm))[:, None]
         warp = cpu.Warp(
-            rank_weight=cpu.rank_weights(m),
+            rank_weight=cpu.rank_weights(shape[1]),
             max_square=np.float32(self.max_norm**2),
             max_tries=int(self.max_tries),
             all_negatives=self.negatives == "all",

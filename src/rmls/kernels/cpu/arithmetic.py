@@ -11,25 +11,30 @@ from numba import njit
 
 from rmls.kernels.cpu.prefetch import AHEAD, prefetch_row
 
-LOSSES = ("logistic", "squared", "squared_hinge")
+LOSSES = ("logistic", "squared", "squared_hinge", "focal", "asymmetric")
 ACTIVATIONS = ("tanh", "linear", "relu")
 
-LOGISTIC, SQUARED = 0, 1
+LOGISTIC, SQUARED, SQUARED_HINGE = 0, 1, 2
 TANH, RELU = 0, 2
 
 
 @njit(cache=True, inline="always")
-def slope_of_loss(loss, score, target):
-    """Return the derivative of the loss in the score; ``target`` is 1 (relevant) or -1."""
+def slope_of_loss(loss, score, target, focus):
+    """Return the derivative of the loss in the score; ``target`` is 1 (relevant) or -1.
+
+    ``focus`` belongs to the focal and asymmetric losses; see `focused`.
+    """
     if loss == LOGISTIC:
         return -target / (np.float32(1.0) + np.exp(target * score))
     if loss == SQUARED:
         return np.float32(2.0) * score - (target + np.float32(1.0))
-    return np.float32(-2.0) * target * max(np.float32(1.0) - target * score, np.float32(0.0))
+    if loss == SQUARED_HINGE:
+        return np.float32(-2.0) * target * max(np.float32(1.0) - target * score, np.float32(0.0))
+    return focused(score, target, focus)[1]
 
 
 @njit(cache=True, inline="always")
-def value_of_loss(loss, score, target):
+def value_of_loss(loss, score, target, focus):
     """Return the loss of one score; ``target`` is 1 (relevant) or -1."""
     if loss == LOGISTIC:
         margin = target * score
@@ -37,8 +42,44 @@ def value_of_loss(loss, score, target):
     if loss == SQUARED:
         error = score - np.float32(0.5) * (target + np.float32(1.0))
         return error * error
-    gap = max(np.float32(1.0) - target * score, np.float32(0.0))
-    return gap * gap
+    if loss == SQUARED_HINGE:
+        gap = max(np.float32(1.0) - target * score, np.float32(0.0))
+        return gap * gap
+    return focused(score, target, focus)[0]
+
+
+@njit(cache=True, error_model="numpy")
+def focused(score, target, focus):
+    """Return value and slope of the asymmetric loss (Ridnik et al., 2021).
+
+    ``focus`` = (relevant g, irrelevant g, margin m). With ``p = sigmoid(s)`` a relevant label costs
+    ``-(1 - p)^g log p`` and an irrelevant one ``-u^g log(1 - u)`` with ``u = max(p - m, 0)``. Equal
+    g and no margin give the focal loss (Lin et al., 2017). Scores beyond 40 count as 40.
+    """
+    one = np.float32(1.0)
+    score = min(max(score, np.float32(-40.0)), np.float32(40.0))
+    p, other = one / (one + np.exp(-score)), one / (one + np.exp(score))
+    if target > 0:
+        log_p = min(score, np.float32(0.0)) - np.log1p(np.exp(-abs(score)))
+        scale = other ** focus[0]
+        return -scale * log_p, scale * (focus[0] * p * log_p - other)
+    u = p - focus[2]
+    if u <= 0:
+        return np.float32(0.0), np.float32(0.0)
+    left = other + focus[2]
+    log_left = np.log1p(-u) if u < np.float32(0.5) else np.log(left)
+    scale = u ** focus[1]
+    slope = scale * p * other * (one / left - focus[1] * log_left / u)
+    return -scale * log_left, slope
+
+
+@njit(cache=True)
+def slopes_of_scores(loss, scores, target, focus):
+    """Return the derivative of the loss at every one of ``scores`` (float32, any shape)."""
+    out = np.empty_like(scores)
+    for index in np.ndindex(scores.shape):
+        out[index] = slope_of_loss(loss, scores[index], target, focus)
+    return out
 
 
 @njit(cache=True, fastmath=True, inline="always")

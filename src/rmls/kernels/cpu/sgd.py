@@ -26,8 +26,9 @@ from rmls.kernels.cpu.arithmetic import (
     times_activation_slope,
     value_of_loss,
 )
-from rmls.kernels.cpu.draw import GOLDEN, draw_irrelevant, mix
+from rmls.kernels.cpu.draw import GOLDEN, mix
 from rmls.kernels.cpu.prefetch import AHEAD, prefetch_number, prefetch_row
+from rmls.kernels.cpu.sampler import IN_BATCH, Sampler, choose_labels
 
 
 class Rows(NamedTuple):
@@ -50,15 +51,21 @@ class Params(NamedTuple):
 
 
 class Objective(NamedTuple):
-    """What is minimised: loss and activation codes, sampling, regularisation."""
+    """What is minimised: loss and activation codes, sampling, regularisation.
+
+    ``focus`` is that of `arithmetic.focused`; ``max_label_norm`` bounds the squared norm of every
+    label vector, and is empty without bounds.
+    """
 
     loss: int
     activation: int
+    focus: tuple[np.float32, np.float32, np.float32]
     negatives_per_positive: float
     min_negatives: int
     all_negatives: bool
+    sampler: Sampler
     l2: np.float32
-    max_label_norm: np.float32
+    max_label_norm: np.ndarray
     gradient_floor: np.float32
     label_weight: np.ndarray
 
@@ -97,11 +104,14 @@ class Scratch(NamedTuple):
 
     A batch keeps one gradient per touched row of ``L`` (its last column is that of the bias) and of
     ``W`` (the last row is that of the bias). ``*_slot`` maps a row to its gradient, -1 for none;
-    ``*_rows[0]`` counts the gradients in use and ``*_rows[1:]`` names their rows.
+    ``*_rows[0]`` counts the gradients in use and ``*_rows[1:]`` names their rows. ``batch`` does
+    the same for the training rows of the batch. ``shift`` belongs to ``labels``.
     """
 
     seen: np.ndarray
     labels: np.ndarray
+    shift: np.ndarray
+    batch: np.ndarray
     h: np.ndarray
     grad_h: np.ndarray
     label_slot: np.ndarray
@@ -118,12 +128,15 @@ def make_scratch(shape, batch_size, max_features, max_labels):
     ``max_features`` and ``max_labels`` bound what one row touches.
     """
     d, m, k = shape
+    longest = max(m, max_labels)
     online = batch_size == 1
     label_slots = 0 if online else min(m, batch_size * max_labels)
     feature_slots = 0 if online else min(d, batch_size * max_features)
     return Scratch(
         seen=np.zeros(m, np.int64),
-        labels=np.zeros(m, np.int32),
+        labels=np.zeros(longest, np.int32),
+        shift=np.zeros(longest, np.float32),
+        batch=np.zeros(batch_size + 1, np.int64),
         h=np.zeros(k, np.float32),
         grad_h=np.zeros(k, np.float32),
         label_slot=np.full(0 if online else m, -1, np.int32),
@@ -133,28 +146,6 @@ def make_scratch(shape, batch_size, max_features, max_labels):
         feature_rows=np.zeros(feature_slots + 1, np.int32),
         feature_grad=np.zeros((feature_slots + 1, k), np.float32),
     )
-
-
-@njit(cache=True)
-def choose_labels(relevant, visit, objective, seen, labels):
-    """Write the labels of one visit to ``labels``, relevant first.
-
-    Returns the number of labels and the weight of an irrelevant one.
-    """
-    n_relevant = len(relevant)
-    n_irrelevant = len(seen) - n_relevant
-    wanted = max(
-        np.int64(objective.negatives_per_positive * n_relevant + 0.5), objective.min_negatives
-    )
-    count = min(wanted, n_irrelevant)
-    weight = np.float32(1.0)
-    if objective.all_negatives:
-        # The cost-sensitive loss that sampling estimates: 1/C = wanted / |N|.
-        weight = np.float32(count / max(n_irrelevant, 1))
-        count = n_irrelevant
-    labels[:n_relevant] = relevant
-    drawn = draw_irrelevant(visit.key, count, relevant, seen, visit.stamp, labels[n_relevant:])
-    return n_relevant + drawn, weight
 
 
 @njit(cache=True, inline="always")
@@ -185,12 +176,10 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
     L, c, acc_L, acc_c = params.L, params.c, acc.L, acc.c
     h, grad_h = scratch.h, scratch.grad_h
     slots, touched, gradients = scratch.label_slot, scratch.label_rows, scratch.label_grad
-    loss_kind, floor, label_weight = (
-        objective.loss,
-        objective.gradient_floor,
-        objective.label_weight,
-    )
-    decay, max_norm = np.float32(2.0) * objective.l2, objective.max_label_norm
+    loss_kind, focus, floor = objective.loss, objective.focus, objective.gradient_floor
+    label_weight, max_norm = objective.label_weight, objective.max_label_norm
+    decay, bounded = np.float32(2.0) * objective.l2, len(objective.max_label_norm) > 0
+    corrected, shift = objective.sampler.log_q, scratch.shift
     square = mean_square(h)
     loss = 0.0
     for position in range(len(labels)):
@@ -202,13 +191,15 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
             prefetch_number(c, following)
             prefetch_number(acc_c, following)
         score = dot_row(L, label, h) + c[label]
+        if corrected:
+            score -= shift[position]
         if position < n_relevant:
             target, scale = np.float32(1.0), relevant_weight * label_weight[label]
         else:
             target, scale = np.float32(-1.0), irrelevant_weight
         if measured:
-            loss += scale * value_of_loss(loss_kind, score, target)
-        slope = scale * slope_of_loss(loss_kind, score, target)
+            loss += scale * value_of_loss(loss_kind, score, target, focus)
+        slope = scale * slope_of_loss(loss_kind, score, target, focus)
         slope = thin_slope(slope, scale * floor, key, position)
         if slope == 0:
             continue
@@ -216,8 +207,8 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
         if online:
             adagrad_row(L, acc_L, label, slope, h, square, rate, decay)
             adagrad_number(c, acc_c, label, slope, rate)
-            if max_norm < np.inf:
-                shrink_row(L, label, max_norm)
+            if bounded:
+                shrink_row(L, label, max_norm[label])
         else:
             slot = slot_of(label, slots, touched)
             add_to_row(gradients, slot, slope, h)
@@ -256,7 +247,7 @@ def visit_row(rows, row, visit, params, acc, objective, rate, scratch):
     relevant = rows.y_indices[rows.y_indptr[row] : rows.y_indptr[row + 1]]
     start, stop = rows.x_indptr[row], rows.x_indptr[row + 1]
     indices, data = rows.x_indices[start:stop], rows.x_data[start:stop]
-    count, share = choose_labels(relevant, visit, objective, scratch.seen, scratch.labels)
+    count, share = choose_labels(rows, row, visit, objective, scratch)
     visit = Visit(
         visit.key,
         visit.stamp,
@@ -288,15 +279,15 @@ def slot_of(row, slots, touched):
 def apply_batch(params, acc, objective, rate, scratch):
     """Move every touched row once against its summed gradient, then clear the buffers."""
     L, c, W, gradients = params.L, params.c, params.W, scratch.label_grad
-    k = W.shape[1]
+    k, max_norm = W.shape[1], objective.max_label_norm
     decay, one = np.float32(2.0) * objective.l2, np.float32(1.0)
     for slot in range(scratch.label_rows[0]):
         label = scratch.label_rows[slot + 1]
         gradient = gradients[slot, :k]
         adagrad_row(L, acc.L, label, one, gradient, mean_square(gradient), rate, decay)
         adagrad_number(c, acc.c, label, gradients[slot, k], rate)
-        if objective.max_label_norm < np.inf:
-            shrink_row(L, label, objective.max_label_norm)
+        if len(max_norm) > 0:
+            shrink_row(L, label, max_norm[label])
         gradients[slot] = np.float32(0.0)
         scratch.label_slot[label] = -1
     for slot in range(scratch.feature_rows[0]):
@@ -319,7 +310,7 @@ def run_visits(rows, params, acc, objective, visits, scratch, start, stop):
     own ``scratch``: updates are lock-free and may overwrite one another. Returns the summed loss of
     the measured visits and their summed weight.
     """
-    online = visits.batch_size == 1
+    online, in_batch = visits.batch_size == 1, objective.sampler.kind == IN_BATCH
     slowdown = (visits.first_rate - visits.last_rate) / len(visits.rows)
     loss, total = 0.0, 0.0
     scratch.seen[:] = 0
@@ -329,6 +320,10 @@ def run_visits(rows, params, acc, objective, visits, scratch, start, stop):
         measured = number % visits.loss_stride == 0
         done = number - start + 1
         visit = Visit(visits.keys[number], done, weight, weight, online, measured)
+        if in_batch and (done - 1) % visits.batch_size == 0:
+            batch = visits.rows[number : min(number + visits.batch_size, stop)]
+            scratch.batch[0] = len(batch)
+            scratch.batch[1 : len(batch) + 1] = batch
         loss += visit_row(rows, visits.rows[number], visit, params, acc, objective, rate, scratch)
         if measured:
             total += weight
