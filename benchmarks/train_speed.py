@@ -16,10 +16,13 @@ import time
 import numpy as np
 from numba import njit
 
+from rmls import RMLS
 from rmls.core.errors import RmlsError
+from rmls.core.labels import read_labels
 from rmls.datasets import load, make_longtail
 from rmls.features import unit_rows
-from rmls.kernels import cpu
+from rmls.models.objective import make_objective
+from rmls.models.sampling import Totals
 from rmls.models.start import start_params
 from rmls.models.training import Rows, Sgd
 
@@ -45,11 +48,9 @@ class Kernel:
         self.rows = Rows.of(X, Y, np.arange(n), np.ones(n))
         params, accumulators = start_params((d, m, K), "projection", 0, 0.1, False)
         self.sgd = Sgd(params, accumulators, 0, n_threads=threads)
-        zero, infinity = np.float32(0), np.float32(np.inf)
-        weights = np.ones(m, np.float32)
-        self.sgd.objective = cpu.Objective(
-            0, 0, float(ALPHA), 0, False, zero, infinity, np.float32(floor), weights
-        )
+        options = RMLS(K, negatives_per_positive=ALPHA, min_negatives=0, l2=0, gradient_floor=floor)
+        space, _ = read_labels(Y)
+        self.sgd.objective = make_objective(options, space, Totals.of(Y, np.ones(n)))
         self.number = 0
 
     def run_pass(self):

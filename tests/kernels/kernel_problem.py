@@ -4,11 +4,14 @@ import numpy as np
 
 from rmls.kernels import cpu
 from rmls.kernels.cpu import sgd
+from rmls.models.sampling import count_tries
 
 N_FEATURES, N_LABELS, K = 6, 9, 4
 FEATURES = np.array([0, 2, 5], np.int32)
 VALUES = np.array([0.7, -0.4, 0.5], np.float32)
 RELEVANT = np.array([1, 6], np.int32)
+# Focus on relevant and irrelevant labels, and margin, of the focal and asymmetric losses.
+FOCUS = (np.float32(1.5), np.float32(2.5), np.float32(0.1))
 
 
 def make_params(seed=0):
@@ -28,15 +31,30 @@ def make_rows():
     )
 
 
+def make_sampler(kind=cpu.UNIFORM, shares=None, *, distinct=False, log_q=False, leave_out=1):
+    shares = np.full(N_LABELS, 1 / N_LABELS) if shares is None else np.asarray(shares, float)
+    return cpu.Sampler(
+        kind=kind,
+        distinct=distinct,
+        log_q=log_q,
+        leave_out=leave_out,
+        label_shift=np.log(shares).astype(np.float32),
+        alias=cpu.build_alias(shares),
+        tries=count_tries(shares),
+    )
+
+
 def make_objective(**changes):
     values = {
         "loss": 0,
         "activation": 0,
+        "focus": FOCUS,
         "negatives_per_positive": 2.0,
         "min_negatives": 0,
         "all_negatives": False,
+        "sampler": make_sampler(),
         "l2": np.float32(0),
-        "max_label_norm": np.float32(np.inf),
+        "max_label_norm": np.zeros(0, np.float32),
         "gradient_floor": np.float32(0),
         "label_weight": np.ones(N_LABELS, np.float32),
     }
@@ -68,13 +86,22 @@ def slow_scores(params, activation):
     return params.L.astype(float) @ h + params.c
 
 
-def slow_loss(params, labels, weights, loss, activation):
+def slow_loss(params, labels, weights, loss, activation, shift=0.0):
     """Return the weighted loss of the given labels; relevant ones count as positive."""
-    scores = slow_scores(params, activation)[labels]
+    scores = (slow_scores(params, activation) - shift)[labels]
     target = np.where(np.isin(labels, RELEVANT), 1.0, -1.0)
     values = {
         0: np.logaddexp(0, -target * scores),
         1: (scores - (target + 1) / 2) ** 2,
         2: np.maximum(0, 1 - target * scores) ** 2,
-    }[loss]
-    return float(weights @ values)
+    }
+    return float(weights @ (values[loss] if loss in values else slow_focus(scores, target, FOCUS)))
+
+
+def slow_focus(scores, target, focus):
+    """Return the asymmetric loss of every score, as it is written in the paper."""
+    p = 1 / (1 + np.exp(-scores))
+    u = np.maximum(p - focus[2], 0)
+    relevant = (1 - p) ** float(focus[0]) * np.log(p)
+    irrelevant = u ** float(focus[1]) * np.log(1 - u)
+    return -np.where(target > 0, relevant, irrelevant)

@@ -12,6 +12,7 @@ from kernel_problem import (
     make_objective,
     make_params,
     make_rows,
+    slow_focus,
     slow_loss,
 )
 
@@ -23,7 +24,7 @@ LOSSES = range(len(cpu.LOSSES))
 ACTIVATIONS = range(len(cpu.ACTIVATIONS))
 
 
-def finite_differences(params, labels, weights, loss, activation, step=1e-5):
+def finite_differences(params, labels, weights, loss, activation, shift=0.0, step=1e-5):
     wide = cpu.Params(*(array.astype(np.float64) for array in params))
     gradient = cpu.Params(*(np.zeros_like(array) for array in wide))
     for array, out in zip(wide, gradient, strict=True):
@@ -32,7 +33,7 @@ def finite_differences(params, labels, weights, loss, activation, step=1e-5):
             values = []
             for sign in (1, -1):
                 array[index] = kept + sign * step
-                values.append(slow_loss(wide, labels, weights, loss, activation))
+                values.append(slow_loss(wide, labels, weights, loss, activation, shift))
             array[index] = kept
             out[index] = (values[0] - values[1]) / (2 * step)
     return gradient
@@ -58,7 +59,8 @@ def test_mean_sampled_gradient_is_the_full_cost_sensitive_gradient(loss):
     params = make_params()
     full, _ = kernel_gradient(params, make_objective(loss=loss, all_negatives=True), key=0)
     keys = np.random.default_rng(1).integers(0, 2**63, size=4000)
-    draws = [kernel_gradient(params, make_objective(loss=loss), key)[0] for key in keys]
+    objective = make_objective(loss=loss)
+    draws = [kernel_gradient(params, objective, key)[0] for key in keys]
     for name in ("W", "b", "L", "c"):
         sampled = np.stack([getattr(draw, name) for draw in draws])
         error = sampled.std(axis=0) / np.sqrt(len(keys))
@@ -90,7 +92,8 @@ def test_row_weight_and_label_weight_scale_their_part_of_the_gradient():
 
 def run_one_visit(batch_size, width, l2=0.01, max_label_norm=np.inf):
     params, accumulators = make_params(), make_accumulators(width)
-    objective = make_objective(l2=np.float32(l2), max_label_norm=np.float32(max_label_norm))
+    bounds = np.full(N_LABELS, max_label_norm, np.float32)
+    objective = make_objective(l2=np.float32(l2), max_label_norm=bounds)
     one = np.ones(1, np.float32)
     key = np.array([7], np.uint64)
     visits = cpu.Visits(np.zeros(1, np.int64), one, key, 0.1, 0.1, batch_size, 1)
@@ -132,6 +135,50 @@ def test_touched_label_vectors_stay_within_their_norm():
     changed = np.abs(moved.L - start.L).sum(axis=1) > 0
     assert changed.any()
     assert ((moved.L[changed] ** 2).sum(axis=1) <= 0.3 * (1 + 1e-5)).all()
+
+
+def loss_and_slope(loss, scores, target, focus):
+    """Return value and slope of a loss of the kernel at every score."""
+    target = np.float32(target)
+    values = [arithmetic.focused(np.float32(s), target, focus)[0] for s in scores]
+    slopes = arithmetic.slopes_of_scores(loss, scores.astype(np.float32), target, focus)
+    return np.array(values), slopes
+
+
+@pytest.mark.parametrize("target", [1.0, -1.0])
+@pytest.mark.parametrize(
+    "focus", [(0, 0, 0), (2, 2, 0), (0, 4, 0.05), (0.5, 0.5, 0.2), (1, 1, 0.9)]
+)
+def test_focused_losses_and_their_slopes_are_those_of_the_papers(focus, target):
+    scores = np.linspace(-9, 9, 181)
+    focus = tuple(np.float32(value) for value in focus)
+    values, slopes = loss_and_slope(3, scores, target, focus)
+    np.testing.assert_allclose(values, slow_focus(scores, target, focus), rtol=2e-4, atol=2e-6)
+    step = 1e-5
+    ends = (slow_focus(scores + sign * step, target, focus) for sign in (1, -1))
+    expected = np.subtract(*ends) / (2 * step)
+    # The margin makes a kink where the probability equals it.
+    smooth = np.abs(1 / (1 + np.exp(-scores)) - focus[2]) > 1e-3
+    np.testing.assert_allclose(slopes[smooth], expected[smooth], rtol=2e-4, atol=2e-6)
+
+
+@pytest.mark.parametrize("target", [1.0, -1.0])
+def test_without_focus_and_margin_the_focused_loss_is_the_logistic_one(target):
+    scores, none = np.linspace(-15, 15, 301), (np.float32(0),) * 3
+    values, slopes = loss_and_slope(4, scores, target, none)
+    _, logistic = loss_and_slope(0, scores, target, none)
+    np.testing.assert_allclose(slopes, logistic, rtol=1e-6)
+    np.testing.assert_allclose(values, np.logaddexp(0, -target * scores), rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", [1.0, -1.0])
+def test_focused_losses_stay_finite_at_extreme_scores(target):
+    scores = np.array([-3e38, -1e4, -100.0, 100.0, 1e4, 3e38])
+    for focus in [(0, 0, 0), (2, 2, 0), (0, 4, 0.05), (0.3, 0.3, 0)]:
+        values, slopes = loss_and_slope(3, scores, target, tuple(map(np.float32, focus)))
+        assert np.isfinite(values).all()
+        assert np.isfinite(slopes).all()
+        assert (target * slopes <= 0).all()
 
 
 def test_fast_tanh_is_tanh():

@@ -86,6 +86,14 @@ def test_a_loaded_model_answers_as_the_saved_one(name: str, give: Callable, tmp_
         pytest.param({"random_state": np.random.RandomState(3)}, id="RandomState"),
         {"random_state": np.int64(3), "l2": np.float32(0.25)},
         {"loss": "squared", "activation": "relu", "negatives": "all"},
+        {"loss": "focal", "focus_relevant": 1.5, "focus_irrelevant": np.float64(1.5)},
+        {"loss": "asymmetric", "margin": 0.1},
+        {"log_q": True, "early_stopping": True},
+        {"sampler": "frequency", "sampler_power": 0.75, "early_stopping": True},
+        {"sampler": "frequency", "replacement": False, "log_q": True},
+        {"sampler": "mixture", "sampler_mix": 0.2, "class_weight": "propensity"},
+        {"sampler": "in_batch", "batch_size": 4},
+        {"max_label_norm": np.full(6, 0.5), "label_norm_power": 0.5},
     ],
     ids=str,
 )
@@ -147,8 +155,21 @@ def is_mapped(array: np.ndarray) -> bool:
     return type(owner).__name__ in ("mmap", "memmap") and not array.flags.writeable
 
 
-def test_a_loaded_model_goes_on_learning_as_the_saved_one_does(tmp_path: Path) -> None:
-    model = make("RMLS").fit(X, Y)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"sampler": "frequency", "log_q": True, "early_stopping": True},
+        {"sampler": "mixture", "replacement": False, "class_weight": "propensity"},
+        {"sampler": "in_batch", "batch_size": 4, "log_q": True},
+        {"loss": "asymmetric", "max_label_norm": 0.5, "label_norm_power": 0.5},
+    ],
+    ids=str,
+)
+def test_a_loaded_model_goes_on_learning_as_the_saved_one_does(
+    options: dict, tmp_path: Path
+) -> None:
+    model = make("RMLS", **options).fit(X, Y, sample_weight=np.linspace(0.5, 3, len(X)))
     model.save(tmp_path / "model")
     before = read_folder(tmp_path / "model")
     loaded = rmls.load(tmp_path / "model").partial_fit(X[:20], Y[:20])

@@ -97,7 +97,16 @@ WRONG_OPTIONS: dict[str, list[Any]] = {
     "negatives_per_positive": [-1, "few"],
     "gradient_floor": [-0.1, "auto"],
     "tol": [-1],
-    "max_label_norm": [0, -1, "big"],
+    "max_label_norm": [0, -1, "big", [1.0, 2.0], [0.0] * 6, [np.nan] * 6, ["a"] * 6],
+    "label_norm_power": [-1, "half", None],
+    "sampler": ["random", None, 1],
+    "sampler_power": [-1, np.nan, "auto"],
+    "sampler_mix": [-0.1, 1.5, None],
+    "replacement": ["no", None, 2],
+    "log_q": ["yes", None, 1],
+    "focus_relevant": [-1, "low", None, np.inf],
+    "focus_irrelevant": [-1, "low"],
+    "margin": [-0.1, 1.0, "wide"],
     "max_feature_norm": [0, -1],
     "validation_fraction": [0, 1, 1.5, -0.1, "half"],
     "class_weight": ["heavy", [1.0], [-1.0] * 6, [np.nan] * 6, {99: 2.0}],
@@ -116,6 +125,25 @@ def test_wrong_options_are_refused_by_name(option: str, value: Any) -> None:
         make("RMLS", **{option: value}).fit(X, Y)
     named = "k must be" if "0" in str(value) and option == "decision" else option
     assert_one_line(caught.value, named)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"log_q": True, "loss": "squared"}, ["log_q", "loss"]),
+        ({"log_q": True, "loss": "focal"}, ["log_q", "loss"]),
+        ({"sampler": "in_batch"}, ["in_batch", "batch_size"]),
+        ({"negatives": "all", "sampler": "frequency"}, ["negatives", "sampler"]),
+        ({"negatives": "all", "replacement": True}, ["negatives", "replacement"]),
+        ({"loss": "focal", "focus_relevant": 1.0, "focus_irrelevant": 2.0}, ["focal", "focus"]),
+        ({"loss": "focal", "margin": 0.1}, ["focal", "margin"]),
+    ],
+    ids=str,
+)
+def test_options_that_do_not_go_together_are_refused(options: dict, words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        make("RMLS", **options).fit(X, Y)
+    assert_one_line(caught.value, *words)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from model_samples import as_names, make_blocks
 
 from rmls import RMLS, make_longtail
-from rmls.metrics import get_metric
+from rmls.metrics import get_metric, propensities
 from rmls.models.training import Sgd, TrainingInterrupted, Validation
 
 X, Y = make_blocks(n=240, n_topics=6, labels=3)
@@ -49,7 +49,7 @@ def assert_equal_models(first: RMLS, second: RMLS) -> None:
 @pytest.mark.parametrize("accumulators", ["row", "element"])
 @pytest.mark.parametrize("batch_size", [1, 16])
 @pytest.mark.parametrize("activation", ["tanh", "linear", "relu"])
-@pytest.mark.parametrize("loss", ["logistic", "squared", "squared_hinge"])
+@pytest.mark.parametrize("loss", ["logistic", "squared", "squared_hinge", "focal", "asymmetric"])
 def test_blocks_are_learned_perfectly(
     loss: str, activation: str, batch_size: int, accumulators: str, negatives: str
 ) -> None:
@@ -273,6 +273,25 @@ def test_norms_stay_within_their_bounds(batch_size: int, n_jobs: int) -> None:
     assert 2.9 < feature_norm <= 3.0 * (1 + 1e-5)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_bounds_of_rare_labels_shrink_with_the_power(power: float, n_jobs: int) -> None:
+    model = fit(max_label_norm=0.5, label_norm_power=power, n_jobs=n_jobs, max_iter=3)
+    counts = np.maximum(TRAIN.Y.sum(axis=0).A1, 1e-9)
+    bounds = 0.5 * (counts / counts.max()) ** power
+    norms = (model.label_vectors_.astype(np.float64) ** 2).sum(axis=1)
+    assert (norms[counts >= 1] <= bounds[counts >= 1] * (1 + 1e-5)).all()
+    assert (norms > 0.9 * bounds).any()
+
+
+def test_an_array_bounds_every_label_by_itself() -> None:
+    bounds = np.linspace(0.1, 1.0, 40)
+    model = fit(max_label_norm=bounds, max_iter=3)
+    norms = (model.label_vectors_.astype(np.float64) ** 2).sum(axis=1)
+    assert (norms <= bounds * (1 + 1e-5)).all()
+    assert_equal_models(fit(max_label_norm=np.full(40, 0.3)), fit(max_label_norm=0.3))
+
+
 def test_more_regularisation_means_smaller_norms() -> None:
     models = [fit(l2=l2) for l2 in (0.0, 0.01, 1.0)]
     for vectors in ("feature_vectors_", "label_vectors_"):
@@ -292,6 +311,34 @@ def test_a_weighted_label_is_found_more_often(form: str) -> None:
     weights[label] = 10.0
     weighted = fit(class_weight=weights if form == "array" else {label: 10.0})
     assert recall(weighted, label) > recall(fit(), label) + 0.2
+
+
+@pytest.mark.parametrize("name", ["balanced", "propensity"])
+def test_named_weights_favour_rare_labels_and_keep_the_mean(name: str) -> None:
+    weights = fit(class_weight=name, max_iter=1)._sgd.objective.label_weight
+    counts = TRAIN.Y.sum(axis=0).A1
+    assert (counts @ weights) / counts.sum() == pytest.approx(1, rel=1e-5)
+    order = np.argsort(counts)
+    assert (np.diff(weights[order][counts[order] > 0]) <= 1e-6).all()
+    if name == "propensity":
+        inverse = 1 / propensities(counts, TRAIN.n_samples)
+        np.testing.assert_allclose(weights / inverse, weights[0] / inverse[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["focal", "asymmetric"])
+def test_a_loss_without_focus_and_margin_is_the_logistic_one(loss: str) -> None:
+    none = {"focus_relevant": 0.0, "focus_irrelevant": 0, "margin": 0.0}
+    model = fit(loss=loss, **none)
+    assert_equal_models(model, fit())
+    np.testing.assert_array_equal(model.predict_proba(TEST.X), fit().predict_proba(TEST.X))
+
+
+def test_one_focus_is_enough_for_the_focal_loss() -> None:
+    both = fit(loss="focal", focus_relevant=1.0, focus_irrelevant=1.0)
+    assert_equal_models(fit(loss="focal", focus_irrelevant=1.0), both)
+    same = fit(loss="asymmetric", focus_relevant=1.0, focus_irrelevant=1.0, margin=0.0)
+    assert_equal_models(same, both)
+    assert not np.array_equal(fit(loss="focal").label_vectors_, both.label_vectors_)
 
 
 def test_balanced_weights_raise_the_recall_of_the_tail() -> None:
