@@ -1,5 +1,7 @@
 """Quality of RMLS on real data: the figures of the README, with their spread.
 
+Sets are cut by the paper's cardinality rule, and in the first column by the default, expected F.
+
 RMLS_DATA=folder python benchmarks/quality.py [name ...]
 """
 
@@ -16,6 +18,7 @@ from sklearn.preprocessing import normalize
 from rmls import RMLS, evaluate
 from rmls.core.errors import RmlsError
 from rmls.datasets import load
+from rmls.metrics import example_f1
 
 SETS = ["example_f1", "example_accuracy", "hamming_loss"]
 RANKS = ["precision@1", "precision@3", "precision@5"]
@@ -29,10 +32,10 @@ def measure(model, data, train, test, scale=None):
     started = time.perf_counter()
     model.fit(X_train, data.Y[train])
     seconds = time.perf_counter() - started
-    report = evaluate(
-        data.Y[test], model.predict_sets(X_test), model.rank(X_test, 5), names=SETS + RANKS
-    )
-    return [report[name] for name in SETS + RANKS] + [seconds]
+    sets = model.predict_sets(X_test, "cardinality")
+    report = evaluate(data.Y[test], sets, model.rank(X_test, 5), names=SETS + RANKS)
+    best = example_f1(data.Y[test], model.predict_sets(X_test, "f1"))
+    return [best, *(report[name] for name in SETS + RANKS), seconds]
 
 
 def tfidf(X_train, X_test):
@@ -69,8 +72,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="data sets; all by default")
     wanted = parser.parse_args().names
-    print("| data | model | F | accuracy | Hamming | P@1 | P@3 | P@5 | training s |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| data | model | F, rule f1 | F | accuracy | Hamming | P@1 | P@3 | P@5 | training s |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for name, title, make, splits, scale in CASES:
         if wanted and name not in wanted:
             continue

@@ -110,18 +110,22 @@ def _use(training: Timed, decisions: tuple[str, ...], parts: Parts) -> list[Meas
     """Predict with every decision rule, then take the figures that cost memory of their own."""
     model = training.value
     rules = [None if decision == NO_RULE else decision for decision in decisions]
-    predictions = [timed(partial(model.predict_sets, parts.X_test, rule)) for rule in rules]
-    ranking = model.rank(parts.X_test, max(KS))
+    predictions = [timed(partial(model.rank_sets, parts.X_test, rule)) for rule in rules]
+    sets = [prediction.value.to_sets() for prediction in predictions]
+    plain = model.rank(parts.X_test, max(KS))
+    rankings = [
+        prediction.value if _ranks(rule) else plain
+        for prediction, rule in zip(predictions, rules, strict=True)
+    ]
     peak = peak_memory()
-    sets = [prediction.value for prediction in predictions]
     reliability, calibrations = measure_probabilities(model, parts, sets)
     size = archive_size(model)
     return [
         Measured(
-            metrics=_evaluate(parts, prediction.value, ranking),
+            metrics=_evaluate(parts, sets[position], rankings[position]),
             reliability=reliability,
-            calibration=calibration,
-            empty_rows=float(np.mean(np.diff(prediction.value.indptr) == 0)),
+            calibration=calibrations[position],
+            empty_rows=float(np.mean(np.diff(sets[position].indptr) == 0)),
             train_seconds=training.seconds,
             train_cpu_seconds=training.cpu_seconds,
             predict_seconds=prediction.seconds,
@@ -129,8 +133,16 @@ def _use(training: Timed, decisions: tuple[str, ...], parts: Parts) -> list[Meas
             peak_memory=peak,
             model_bytes=size,
         )
-        for prediction, calibration in zip(predictions, calibrations, strict=True)
+        for position, prediction in enumerate(predictions)
     ]
+
+
+def _ranks(decision: str | None) -> bool:
+    """Tell whether a rule chooses the best labels in its own way, as the tail dial does."""
+    from rmls.decide import make_rule
+
+    rule = None if decision is None else make_rule(decision)
+    return rule is not None and rule.needs_probabilities and rule.top == max(KS)
 
 
 def _evaluate(parts: Parts, sets: sparse.csr_matrix, ranking: Any) -> dict[str, dict[str, float]]:

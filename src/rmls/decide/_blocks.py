@@ -63,6 +63,25 @@ def entries_to_probabilities(scores, labels, low, step, curves, curve_of, bias, 
         )
 
 
+@njit(cache=True, nogil=True)
+def order_rows(indptr, labels, values, out):
+    """Write to ``out`` the entries of each row, best value first; the lower label among equals.
+
+    O(entries log K) for K entries a row.
+    """
+    for row in range(len(indptr) - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        costs = -values[start:stop]
+        order = np.argsort(costs, kind="mergesort")
+        for place in range(1, stop - start):
+            if costs[order[place]] == costs[order[place - 1]]:
+                by_label = np.argsort(labels[start:stop], kind="mergesort")
+                order = by_label[np.argsort(costs[by_label], kind="mergesort")]
+                break
+        for place in range(stop - start):
+            out[start + place] = start + order[place]
+
+
 @njit(cache=True, inline="always")
 def _read_curve(score, low, scale, last, curves, curve, slope):
     position = (score - low) * scale

@@ -54,11 +54,6 @@ class MacroF1TopK(Rule):
         """Number of best labels that are considered."""
         return max(self.depth, self.k)
 
-    @property
-    def decides_jointly(self) -> bool:
-        """Whether the rows of a call are decided together."""
-        return True
-
     def keep(self, ranking: Ranking) -> Ranking:
         """Return the chosen labels of every row."""
         from rmls.decide._ascent import ascend

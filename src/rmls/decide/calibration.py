@@ -75,7 +75,7 @@ class Calibration:
 
     def apply(self, ranking: Ranking) -> Ranking:
         """Return a ranking with probabilities for scores, sorted anew."""
-        from rmls.decide._blocks import entries_to_probabilities
+        from rmls.decide._blocks import entries_to_probabilities, order_rows
 
         if ranking.n_labels != self.n_labels:
             raise InputError(
@@ -85,7 +85,8 @@ class Calibration:
         out = np.empty(len(ranking.scores), dtype=np.float32)
         arguments = (ranking.scores, ranking.labels, *self._numbers(), out)
         entries_to_probabilities(*arguments)
-        order = np.lexsort((ranking.labels, -out, ranking.rows))
+        order = np.empty(len(out), dtype=np.int64)
+        order_rows(ranking.indptr, ranking.labels, out, order)
         return Ranking(ranking.indptr, ranking.labels[order], out[order], ranking.n_labels)
 
     def _numbers(self) -> tuple[Any, ...]:

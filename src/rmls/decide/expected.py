@@ -69,9 +69,10 @@ class ExpectedF1(_BestSize):
 
     Notes
     -----
-    The plug-in value replaces the expectation of a ratio by the ratio of expectations. For
-    independent labels its set is within 0.02 of the best expected F in our tests against all
-    subsets, mostly equal.
+    The plug-in value replaces the expectation of a ratio by the ratio of expectations. Against all
+    subsets of up to 8 independent labels its set lost at most 0.073 of the expected F, in rows like
+    (1, 0.37, 0.37) that were searched for, and 0.003 on average of rows drawn at random; three
+    quarters of the sets and more are the best.
 
     Examples
     --------
@@ -93,6 +94,12 @@ class ExpectedF1(_BestSize):
 @dataclass(frozen=True)
 class ExpectedJaccard(_BestSize):
     """Take the set with the best expected Jaccard value, ``S_k / (k + sum beyond the first k)``.
+
+    Notes
+    -----
+    The plug-in value J is ``F / (2 - F)`` of the plug-in F, which rises with F: the sets are those
+    of `ExpectedF1`. Measured as there, they lost at most 0.101 of the expected Jaccard value, and
+    0.004 on average.
 
     Examples
     --------

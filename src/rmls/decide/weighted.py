@@ -52,6 +52,8 @@ class _WeightedTopK(Rule):
 
     def keep(self, ranking: Ranking) -> Ranking:
         """Return the best k labels of every row, with their probabilities as they were."""
+        from rmls.decide._blocks import order_rows
+
         if self.label_weights is None:
             raise InputError(f"the rule {self.name!r} needs label counts; bind it to them first.")
         if len(self.label_weights) != ranking.n_labels:
@@ -60,7 +62,8 @@ class _WeightedTopK(Rule):
                 f"ranking is of {ranking.n_labels}."
             )
         weighted = ranking.scores * self.label_weights[ranking.labels]
-        order = np.lexsort((ranking.labels, -weighted, ranking.rows))
+        order = np.empty(len(weighted), dtype=np.int64)
+        order_rows(ranking.indptr, ranking.labels, weighted, order)
         chosen = np.zeros(len(order), dtype=bool)
         chosen[order] = ranking.positions < self.k
         return ranking.where(chosen)
