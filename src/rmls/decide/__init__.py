@@ -4,7 +4,7 @@ Everything here works on a `rmls.core.ranking.Ranking` of scores from any librar
 """
 
 from rmls.decide.batch import MacroF1TopK
-from rmls.decide.calibration import Calibration, fit_calibration
+from rmls.decide.calibration import METHODS, Calibration, fit_calibration
 from rmls.decide.counts import ScoreCounts
 from rmls.decide.expected import ExpectedF1, ExpectedJaccard
 from rmls.decide.names import make_rule, shown_names
@@ -13,6 +13,7 @@ from rmls.decide.thresholds import MacroF1, MicroF1, fit_macro_f1, fit_micro_f1
 from rmls.decide.weighted import MacroRecallTopK, PropensityTopK, TailTopK
 
 __all__ = [
+    "METHODS",
     "Calibration",
     "Cardinality",
     "CardinalityCount",

@@ -16,11 +16,12 @@ from rmls.archive import Archive, check_arrays
 from rmls.core.canonical import distinct_rows
 from rmls.core.errors import InputError
 from rmls.core.labels import read_labels
-from rmls.core.options import read_seed
+from rmls.core.options import check_choice, read_seed
 from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads, require_memory
 from rmls.core.sparse import as_feature_csr, label_counts
 from rmls.decide import (
+    METHODS,
     Calibration,
     Cardinality,
     CardinalityCount,
@@ -91,6 +92,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         rule = make_rule(self.decision)
+        if self.calibration is not None:
+            check_choice("calibration", self.calibration, METHODS)
         X = self._read_features(X, reset=True)
         space, Y = read_labels(y, names=label_names)
         weights = self._read_weights(X, Y, sample_weight)
@@ -180,7 +183,9 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Fit the map to probabilities, and the thresholds on them, to rows not trained on."""
         counts: ScoreCounts | None
         if len(held_out):
-            counts = count_scores(self, X, Y, held_out, np.ones(len(held_out)))
+            of_row = np.zeros(X.shape[0])
+            of_row[rows] = weights
+            counts = count_scores(self, X, Y, held_out, of_row[held_out])
         else:
             n_folds = count_folds(self.calibration_folds, len(rows))
             seed = read_seed(self.random_state)
@@ -349,12 +354,18 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return rule
         fitted = self._rules.get(rule.name)
         if fitted is None or not fitted.fulfils(rule):
-            way = "calibration='auto'" if rule.needs_probabilities else f"decision={spec!r}"
             raise InputError(
                 f"the decision rule {rule.name!r} was not fitted; "
-                f"fit the model with {way}, or give the rule its value."
+                f"{self._way_to_fit(rule, spec)}, or give the rule its value."
             )
         return fitted
+
+    def _way_to_fit(self, rule: Rule, spec: str | Rule) -> str:
+        if not rule.needs_probabilities:
+            return f"fit the model with decision={spec!r}"
+        if "calibration" in self.get_params(deep=False):
+            return "fit the model with calibration='auto'"
+        return f"calibrate the estimator: Calibrated({type(self).__name__}())"
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean example-F1 of the predicted sets; the accuracy for a 1-d ``y``."""

@@ -15,6 +15,7 @@ from rmls.core.errors import InputError
 from rmls.core.options import read_seed
 from rmls.decide import Rule
 from rmls.models.base import MultiLabelEstimator
+from rmls.models.cross_fit import fit_part
 from rmls.models.objective import softmax
 from rmls.models.rmls import RMLS
 from rmls.models.training import hold_out
@@ -88,7 +89,7 @@ class Calibrated(MultiLabelEstimator):
         share = self.validation_fraction if self._holds_out_to_calibrate(len(rows)) else 0.0
         held_out, kept = hold_out(len(rows), share, read_seed(self.random_state))
         model = self._make_inner()
-        model.fit(X[rows[kept]], Y[rows[kept]], sample_weight=weights[kept])
+        fit_part(model, self, X[rows[kept]], Y[rows[kept]], weights[kept])
         self.estimator_ = model
         return rows[held_out]
 

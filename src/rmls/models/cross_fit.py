@@ -61,9 +61,22 @@ def cross_fit_counts(
         part = clone(model)
         known = part.get_params(deep=False)
         part.set_params(**{name: value for name, value in PLAIN.items() if name in known})
-        part.fit(X[rows[kept]], Y[rows[kept]], sample_weight=weights[kept])
+        fit_part(part, model, X[rows[kept]], Y[rows[kept]], weights[kept])
         counts = count_scores(part, X, Y, rows[left_out], weights[left_out], counts)
     return counts
+
+
+def fit_part(
+    part: MultiLabelEstimator,
+    whole: MultiLabelEstimator,
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    weights: NDArray[np.float64],
+) -> None:
+    """Fit an estimator to some rows of another, whose label names it takes over."""
+    names = list(whole._space.names)
+    known = names if all(isinstance(name, str) for name in names) else None
+    part.fit(X, Y, sample_weight=weights, label_names=known)
 
 
 def count_scores(

@@ -15,6 +15,7 @@ from rmls.decide import Calibration, MacroF1, Rule, make_rule
 
 NUMBERS = ("low", "step", "slope")
 ARRAYS: dict[str, type] = {"curves": np.float32, "curve_of": np.int32, "bias": np.float32}
+LEAST_STEP = 1e-12
 THRESHOLDS = "macro_f1_thresholds"
 
 
@@ -60,10 +61,14 @@ def read_calibration(values: Any, archive: Archive, n_labels: int) -> Calibratio
     wanted = {f"calibration_{name}": (ARRAYS[name], shape) for name, shape in shapes.items()}
     check_arrays(archive, wanted)
     for name in NUMBERS:
-        check_number(f"calibration {name}", abs(values[name]), positive=name == "step")
+        check_number(f"calibration {name}", values[name] ** 2, positive=name != "low")
+    if values["step"] < LEAST_STEP or values["slope"] < 0:
+        raise InputError("the calibration has a curve that does not rise")
     arrays = {name: archive.arrays[f"calibration_{name}"] for name in ARRAYS}
     curves, curve_of = arrays["curves"], arrays["curve_of"]
     if curves.size == 0 or curve_of.min(initial=0) < 0 or curve_of.max(initial=0) >= len(curves):
         raise InputError("the calibration names curves that it does not have")
+    if not (np.isfinite(curves).all() and np.isfinite(arrays["bias"]).all()):
+        raise InputError("the calibration holds a number that is not finite")
     low, step, slope = (float(values[name]) for name in NUMBERS)
     return Calibration(low, step, slope, curves, curve_of, arrays["bias"])

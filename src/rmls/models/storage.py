@@ -14,7 +14,7 @@ import rmls
 from rmls.archive import Archive, check_arrays, read_archive, write_archive
 from rmls.core.errors import ArchiveError, InputError, RmlsError
 from rmls.core.labels import CONTAINERS, LabelSpace
-from rmls.decide import Rule, make_rule
+from rmls.decide import MacroF1, Rule, make_rule
 from rmls.models.base import MultiLabelEstimator
 from rmls.models.decision_storage import (
     calibration_numbers,
@@ -128,6 +128,8 @@ def _method(name: Any) -> type[MultiLabelEstimator]:
 
 def _to_plain(name: str, value: Any) -> Any:
     """Return a parameter as a value JSON can hold."""
+    if isinstance(value, MacroF1) and value.thresholds is not None:
+        return {"rule": {**value.as_dict(), "thresholds": value.thresholds.tolist()}}
     if isinstance(value, Rule):
         return {"rule": value.as_dict()}
     if isinstance(value, MultiLabelEstimator):
