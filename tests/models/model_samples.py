@@ -12,7 +12,11 @@ import rmls.models
 # Values for the tests wherever an estimator has a parameter of that name.
 FAST = {"n_components": 8, "max_iter": 5}
 # Random codes tell labels apart only when there are far more of them than labels.
-FAST_BY_NAME: dict[str, dict[str, Any]] = {"CS": {"n_components": 100}}
+# Calibration has tests of its own, and `Calibrated` to stand for it here.
+FAST_BY_NAME: dict[str, dict[str, Any]] = {
+    "CS": {"n_components": 100},
+    "RMLS": {"calibration": None},
+}
 # Methods that draw a random number for every label: other labels, other draws.
 DRAWS_PER_LABEL = ("BMLPL", "CS", "Calibrated", "WSABIE")
 

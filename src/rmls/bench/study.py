@@ -244,7 +244,9 @@ def _check_method(method: Method) -> dict[str, Any]:
         raise InputError(f"unknown method {method.method!r}; known are {known}.")
     if method.preset not in PRESETS or (method.preset and method.method != "RMLS"):
         raise InputError(f"{method.label}: preset must be 'paper', and only RMLS has it.")
-    known_params: dict[str, Any] = getattr(models, method.method)().get_params()
+    estimator = getattr(models, method.method)
+    own = estimator.paper() if method.preset else estimator()
+    known_params: dict[str, Any] = own.get_params(deep=False)
     for name in method.params:
         if name not in known_params:
             raise InputError(

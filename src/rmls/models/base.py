@@ -16,27 +16,22 @@ from rmls.archive import Archive, check_arrays
 from rmls.core.canonical import distinct_rows
 from rmls.core.errors import InputError
 from rmls.core.labels import read_labels
-from rmls.core.options import check_choice, read_seed
+from rmls.core.options import check_choice
 from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads, require_memory
 from rmls.core.sparse import as_feature_csr, label_counts
 from rmls.decide import (
     METHODS,
-    Calibration,
     Cardinality,
     CardinalityCount,
     Rule,
-    ScoreCounts,
     Threshold,
     TopK,
-    fit_calibration,
-    fit_macro_f1,
-    fit_micro_f1,
     make_rule,
 )
 from rmls.features import Normalizer
 from rmls.metrics import get_metric
-from rmls.models.cross_fit import count_folds, count_scores, cross_fit_counts
+from rmls.models.calibrating import Calibrating
 from rmls.models.ranking import list_candidates, rank_block, select_above
 
 BLOCK_BYTES = 8 << 20
@@ -51,7 +46,7 @@ def restore_normalizer(mode: Any, archive: Archive, n_features: int) -> Normaliz
     return Normalizer(mode, *(archive.arrays[name] for name in sizes))
 
 
-class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MultiLabelEstimator(Calibrating, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of all methods: subclasses fit parameters and score blocks of rows.
 
     A subclass defines
@@ -64,10 +59,6 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     decision: str | Rule = "cardinality"
-    calibration: str | None = None
-    calibration_folds: int | str = "auto"
-    validation_fraction: float = 0.1
-    random_state: Any = 0
     n_jobs: int | None = None
 
     # -- fitting ---------------------------------------------------------------------------------
@@ -133,7 +124,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Fit the chosen rule, and the cardinality threshold so that it is there to switch to."""
         self._rules: dict[str, Rule] = {}
-        self._calibration: Calibration | None = None
+        self._calibration = None
         if self._space.is_single:
             return
         # Distinct rows come in the order of their fingerprints: the first ones are a fair sample.
@@ -165,55 +156,6 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"a threshold is tuned for a metric of sets; {metric.name} ranks.")
         ranking = self._rank(X, min(THRESHOLD_DEPTH, self._space.n_labels))
         return rule.fit(ranking, lambda sets: metric(Y, sets), metric.greater_is_better)
-
-    # -- probabilities ---------------------------------------------------------------------------
-
-    def _holds_out_to_calibrate(self, n_rows: int) -> bool:
-        """Tell whether rows must be held out of the training for the sake of calibration."""
-        return self.calibration is not None and count_folds(self.calibration_folds, n_rows) == 0
-
-    def _calibrate(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        held_out: NDArray[np.int64],
-    ) -> None:
-        """Fit the map to probabilities, and the thresholds on them, to rows not trained on."""
-        counts: ScoreCounts | None
-        if len(held_out):
-            of_row = np.zeros(X.shape[0])
-            of_row[rows] = weights
-            counts = count_scores(self, X, Y, held_out, of_row[held_out])
-        else:
-            n_folds = count_folds(self.calibration_folds, len(rows))
-            seed = read_seed(self.random_state)
-            counts = cross_fit_counts(self, X, Y, rows, weights, n_folds, seed)
-        if counts is None or not counts.positive.any():
-            # Too little to leave anything out: scores of the training rows are all there is.
-            counts = count_scores(self, X, Y, rows, weights)
-        if counts is None or not counts.positive.any():
-            return
-        self._calibration = fit_calibration(counts, str(self.calibration))
-        for rule in (
-            fit_micro_f1(counts, self._calibration),
-            fit_macro_f1(counts, self._calibration),
-        ):
-            self._rules[rule.name] = rule
-
-    def _to_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return calibrated probabilities, or those of the method where it is not calibrated."""
-        if self._calibration is not None:
-            return self._calibration.probabilities(scores)
-        return self._own_probabilities(scores)
-
-    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return what the method itself takes for the probabilities of a block of scores."""
-        name = type(self).__name__
-        raise InputError(
-            f"{name} gives scores and no probabilities; calibrate it: Calibrated({name}())."
-        )
 
     # -- the doors -------------------------------------------------------------------------------
 

@@ -33,8 +33,8 @@ class Calibrated(MultiLabelEstimator):
     calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
         See `rmls.decide.fit_calibration`.
     calibration_folds : int or "auto", default="auto"
-        Parts of the cross-fitting; 0 holds out ``validation_fraction`` of the rows instead.
-        ``"auto"`` is 3, and 0 above 30,000 distinct rows.
+        Parts of the cross-fitting; 0 holds out 2,000 rows instead, at most
+        ``validation_fraction``. ``"auto"`` is 3, and 0 above 30,000 distinct rows.
     decision : str or Rule, default="f1"
     validation_fraction : float, default=0.1
     random_state : int, RandomState or None, default=0
@@ -86,7 +86,7 @@ class Calibrated(MultiLabelEstimator):
         rows: NDArray[np.int64],
         weights: NDArray[np.float64],
     ) -> NDArray[np.int64]:
-        share = self.validation_fraction if self._holds_out_to_calibrate(len(rows)) else 0.0
+        share = self._share_to_calibrate(len(rows))
         held_out, kept = hold_out(len(rows), share, read_seed(self.random_state))
         model = self._make_inner()
         fit_part(model, self, X[rows[kept]], Y[rows[kept]], weights[kept])
@@ -95,7 +95,7 @@ class Calibrated(MultiLabelEstimator):
 
     def _make_inner(self) -> MultiLabelEstimator:
         if self.estimator is None:
-            return RMLS()
+            return RMLS(calibration=None)
         if not isinstance(self.estimator, MultiLabelEstimator):
             raise InputError(
                 f"Calibrated takes an estimator of rmls; got {type(self.estimator).__name__}."

@@ -42,7 +42,7 @@ def count_folds(wanted: int | str, n_rows: int) -> int:
 
 
 def cross_fit_counts(
-    model: MultiLabelEstimator,
+    model: Any,
     X: sparse.csr_matrix,
     Y: sparse.csr_matrix,
     rows: Rows,
@@ -62,13 +62,15 @@ def cross_fit_counts(
         known = part.get_params(deep=False)
         part.set_params(**{name: value for name, value in PLAIN.items() if name in known})
         fit_part(part, model, X[rows[kept]], Y[rows[kept]], weights[kept])
+        if part._was_interrupted():
+            break
         counts = count_scores(part, X, Y, rows[left_out], weights[left_out], counts)
     return counts
 
 
 def fit_part(
     part: MultiLabelEstimator,
-    whole: MultiLabelEstimator,
+    whole: Any,
     X: sparse.csr_matrix,
     Y: sparse.csr_matrix,
     weights: NDArray[np.float64],

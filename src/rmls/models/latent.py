@@ -87,6 +87,10 @@ class LatentModel(MultiLabelEstimator):
         """Settle what depends on the mean number of labels and on the weight of the rows."""
         raise NotImplementedError
 
+    def _was_interrupted(self) -> bool:
+        stops_early = getattr(self, "early_stopping", False)
+        return not stops_early and self.n_iter_ < getattr(self, "max_iter", 0)
+
     # -- archive ---------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

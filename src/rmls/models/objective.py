@@ -27,6 +27,8 @@ PAPER: dict[str, Any] = {
     "max_iter": 2,
     "gradient_floor": 0.0,
     "normalize": "none",
+    "decision": "cardinality",
+    "calibration": None,
 }
 NEGATIVES_PER_ROW = 400.0
 PAPER_NEGATIVES = 5.0

@@ -102,13 +102,13 @@ class RMLS(LatentModel):
     decision : str or Rule, default="f1"
         How `predict` cuts: ``"f1"``, the set with the best expected F; ``"cardinality"``, the
         paper's; any other of `rmls.decide.make_rule`.
-    calibration : {"auto", "temperature", "platt", "isotonic"} or None, default=None
+    calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
         How scores become probabilities, fitted to rows that were not trained on; see
-        `rmls.decide.fit_calibration`. None takes the sampling back and trusts the model.
+        `rmls.decide.fit_calibration`. None trusts the model and takes a third of the time.
     calibration_folds : int or "auto", default="auto"
-        Parts of the cross-fitting that scores rows not trained on; the model itself is trained on
-        all rows. 0 holds out ``validation_fraction`` instead. ``"auto"`` is 3, and 0 above 30,000
-        distinct rows. With early stopping the rows held out for it serve.
+        Models fitted to parts of the rows to score the others; 0 holds out 2,000 rows instead, at
+        most ``validation_fraction``. ``"auto"`` is 3, and 0 above 30,000 distinct rows. Rows held
+        out for early stopping serve as well.
     class_weight : "balanced", "propensity", dict, array of shape (n_labels,) or None, default=None
         Weight of the relevant entries of every label; both names favour rare labels.
     early_stopping : bool, default=False
@@ -141,10 +141,10 @@ class RMLS(LatentModel):
 
     Notes
     -----
-    The defaults are the best we measured; `RMLS.paper` gives the published settings. The fitted
-    model does not depend on the order of the rows, and two fits are equal to the last bit (above
-    16 MB of parameters, with one thread). ``init="projection"`` starts from a random projection and
-    zero label vectors, which learned faster than Glorot's start on every data set tried.
+    The defaults are the best we measured; `RMLS.paper` gives the published settings. The model does
+    not depend on the order of the rows, and two fits are equal to the last bit (above 16 MB of
+    parameters, with one thread). ``init="projection"`` starts from a random projection and zero
+    label vectors, which learned faster than Glorot's start on every data set tried.
 
     References
     ----------
@@ -190,7 +190,7 @@ class RMLS(LatentModel):
         gradient_floor: float = 0.02,
         normalize: str = "auto",
         decision: str | Rule = "f1",
-        calibration: str | None = None,
+        calibration: str | None = "auto",
         calibration_folds: int | str = "auto",
         class_weight: Any = None,
         early_stopping: bool = False,
@@ -248,10 +248,9 @@ class RMLS(LatentModel):
     def paper(cls, n_components: int = 250, **overrides: Any) -> RMLS:
         """Return the method with the settings of the published study.
 
-        Online AdaGrad with an accumulator per number starting at 1, learning rate 0.1, two passes,
-        five irrelevant labels per relevant one, lambda 0.001, tanh, features as they are, one
-        threshold by cardinality. The gradient is the correct one; the authors' script takes the
-        derivative of the activation at another point.
+        Online AdaGrad with an accumulator per number from 1, learning rate 0.1, two passes, five
+        irrelevant labels per relevant one, lambda 0.001, tanh, features as they are, cardinality.
+        The gradient is correct; the authors' script takes the activation's slope elsewhere.
 
         Examples
         --------
@@ -273,8 +272,9 @@ class RMLS(LatentModel):
         seed = read_seed(self.random_state)
         rule = make_rule(self.decision)
         tunes = isinstance(rule, Threshold) and not rule.is_fitted
-        holds_out = self.early_stopping or tunes or self._holds_out_to_calibrate(len(rows))
-        share = self.validation_fraction if holds_out else 0.0
+        share = self.validation_fraction
+        if not (self.early_stopping or tunes):
+            share = self._share_to_calibrate(len(rows))
         held_out, kept = hold_out(len(rows), share, seed)
         training = self._start(X, Y, rows[kept], weights[kept], seed)
         validation = watch_held_out(self, X[rows[held_out]], Y[rows[held_out]])
@@ -388,13 +388,13 @@ class RMLS(LatentModel):
         check_is_fitted(self)
         X = self._read_features(X)
         if self._space.is_single:
-            shift = np.asarray(np.log(self._rate()), np.float32)
+            shift = np.asarray(np.log(self._rate), np.float32)
             return self._dense(X, lambda scores: softmax(scores + shift))
         return self._dense(X, self._to_probabilities)
 
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        return to_probability(scores, self.loss, self._rate(), settle_focus(self))
+        return to_probability(scores, self.loss, self._rate, settle_focus(self))
 
+    @property
     def _rate(self) -> Any:
-        """Return the rate of irrelevant labels that the scores are shifted by."""
         return 1.0 if self.log_q else self.negative_rate_
