@@ -1,7 +1,7 @@
-"""The table of docs/what-sampling-buys.md from the results of benchmarks/what-sampling-buys.toml.
+"""The tables of docs/what-sampling-buys.md from the results of benchmarks/what-sampling-buys.toml.
 
-For every data set, sampler and decision rule: the mean over folds and seeds, and the paired
-difference to the paper's scheme (uniform, alpha 5, cardinality) with a 95% interval.
+Means over folds and seeds with half the width of their 95% interval; then what changing only the
+decision rule, and only the sampler, does, as paired differences.
 
     rmls bench run benchmarks/what-sampling-buys.toml --out out/sampling --jobs 2
     python benchmarks/sampling_table.py out/sampling
@@ -18,51 +18,91 @@ from scipy import stats
 
 from rmls.bench.conduct import read_current
 
-METRICS = ["example_f1", "macro_f1", "precision@5", "psp@5", "macro_recall@5"]
-SHORT = ["F", "macro-F", "P@5", "PSP@5", "macro recall@5"]
-REFERENCE = ("uniform, alpha 5", "cardinality")
+COLUMNS = [
+    ("F: cardinality", "example_f1", "cardinality"),
+    ("F: f1", "example_f1", "f1"),
+    ("macro-F: cardinality", "macro_f1", "cardinality"),
+    ("macro-F: macro_f1", "macro_f1", "macro_f1"),
+    ("P@5: dial 0", "precision@5", "tail@5=0.0"),
+    ("P@5: dial 0.5", "precision@5", "tail@5=0.5"),
+    ("PSP@5: dial 0", "psp@5", "tail@5=0.0"),
+    ("PSP@5: dial 0.5", "psp@5", "tail@5=0.5"),
+]
+PAPER, RULE = "uniform, alpha 5", "cardinality"
 
 
 def collect(folder):
-    """Return values by data set, (sampler, rule), metric and (seed, fold)."""
-    found = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    """Return values by data set, sampler, rule, metric and (seed, fold)."""
+    found = defaultdict(lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(dict))))
     for record in read_current(folder)[0]:
         config, measured = record["config"], record["measured"]
-        if measured is None:
-            continue
-        place = found[config["dataset"]][config["label"], config["decision"]]
-        for metric in METRICS:
-            value = measured["metrics"]["all"][metric]
-            place[metric][config["seed"], config["fold"]] = value
+        if measured is not None:
+            place = found[config["dataset"]][config["label"]][config["decision"]]
+            for _, metric, _ in COLUMNS:
+                value = measured["metrics"]["all"][metric]
+                place[metric][config["seed"], config["fold"]] = value
     return found
 
 
-def difference(values, reference):
-    """Return the mean paired difference and half the width of its 95% interval."""
-    pairs = [values[key] - reference[key] for key in values if key in reference]
-    if len(pairs) < 2:
-        return float(np.mean(pairs)), float("nan")
-    width = stats.t.ppf(0.975, len(pairs) - 1) * np.std(pairs, ddof=1) / np.sqrt(len(pairs))
-    return float(np.mean(pairs)), float(width)
+def interval(values):
+    """Return the mean and half the width of its 95% interval."""
+    values = list(values)
+    if len(values) < 2:
+        return float(np.mean(values)), float("nan")
+    width = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
+    return float(np.mean(values)), float(width)
+
+
+def differences(values, reference):
+    return [values[key] - reference[key] for key in values if key in reference]
+
+
+def show(pair, signed=False):
+    mean, width = pair
+    return f"{mean:+.3f} ± {width:.3f}" if signed else f"{mean:.3f} ± {width:.3f}"
+
+
+def print_data(dataset, samplers):
+    print(f"\n**{dataset}**\n")
+    print(f"| sampler | {' | '.join(name for name, _, _ in COLUMNS)} |")
+    print(f"|---|{'--:|' * len(COLUMNS)}")
+    for sampler, rules in samplers.items():
+        cells = [
+            show(interval(rules[rule][metric].values())) if rules[rule][metric] else "–"
+            for _, metric, rule in COLUMNS
+        ]
+        print(f"| {sampler} | {' | '.join(cells)} |")
+
+
+def print_effects(found):
+    print("\n**What one change does to F and macro-F, all else as in the paper's scheme**\n")
+    print("| data | F: rule f1 | F: all labels | F: about 400 negatives | F: frequency ** 0.5 |"
+          " macro-F: rule macro_f1 | macro-F: all labels | macro-F: frequency |")  # fmt: skip
+    print(f"|---|{'--:|' * 7}")
+    changes = [
+        ("example_f1", PAPER, "f1"),
+        ("example_f1", "all labels", RULE),
+        ("example_f1", "uniform", RULE),
+        ("example_f1", "frequency ** 0.5", RULE),
+        ("macro_f1", PAPER, "macro_f1"),
+        ("macro_f1", "all labels", RULE),
+        ("macro_f1", "frequency", RULE),
+    ]
+    for dataset, samplers in found.items():
+        cells = [
+            show(interval(differences(samplers[s][r][m], samplers[PAPER][RULE][m])), signed=True)
+            for m, s, r in changes
+        ]
+        print(f"| {dataset} | {' | '.join(cells)} |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     found = collect(parser.parse_args().folder)
-    for dataset, settings in found.items():
-        print(f"\n**{dataset}**\n")
-        print(f"| sampler | rule | {' | '.join(SHORT)} |")
-        print(f"|---|---|{'--:|' * len(SHORT)}")
-        reference = settings[REFERENCE]
-        for (sampler, rule), metrics in settings.items():
-            cells = []
-            for metric in METRICS:
-                mean = np.mean(list(metrics[metric].values()))
-                change, width = difference(metrics[metric], reference[metric])
-                sign = "" if abs(change) <= width else (" ✓" if change > 0 else " ✗")
-                cells.append(f"{mean:.3f} ({change:+.3f} ± {width:.3f}){sign}")
-            print(f"| {sampler} | {rule} | {' | '.join(cells)} |")
+    print_effects(found)
+    for dataset, samplers in found.items():
+        print_data(dataset, samplers)
 
 
 if __name__ == "__main__":

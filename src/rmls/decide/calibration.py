@@ -18,6 +18,7 @@ OWN_CURVE_POSITIVES = 100
 BIAS_DEVIATION = 1.0
 NEWTON_STEPS = 25
 MOST_LOGIT = 15.0
+CHUNK = 1 << 16
 LEAST_SLOPE = 0.01
 
 
@@ -208,6 +209,16 @@ def fit_curve(scores: Floats, total: Floats, positive: Floats, line: Floats) -> 
 
 def fit_biases(curve: Floats, total: NDArray[Any], positive: NDArray[Any]) -> Floats:
     """Return for each label what to add to the curve, the most probable under a normal prior."""
+    bias = np.zeros(len(total))
+    step = max(1, CHUNK // len(curve))
+    for start in range(0, len(total), step):
+        part = slice(start, start + step)
+        bias[part] = _fit_biases(curve, total[part], positive[part])
+    return bias
+
+
+def _fit_biases(curve: Floats, total: NDArray[Any], positive: NDArray[Any]) -> Floats:
+    """Find the biases of some labels by Newton's method, each step at most 1."""
     bias = np.zeros(len(total))
     observed = positive.sum(axis=1, dtype=np.float64)
     precision = 1.0 / BIAS_DEVIATION**2

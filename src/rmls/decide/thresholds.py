@@ -17,7 +17,7 @@ from rmls.decide.rules import Rule, _Cut
 
 N_CUTS = 200
 CUTS = np.geomspace(1e-3, 0.95, N_CUTS)
-LABELS_AT_ONCE = 1 << 14
+LABELS_AT_ONCE = 512
 SHRINKAGE = 10.0
 
 
