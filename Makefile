@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint setup setup-dev clean
+.PHONY: demo test lint peers setup setup-dev clean
 
 demo: setup
 	$(BIN)/rmls demo
@@ -16,6 +16,10 @@ lint: setup-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Measure other libraries beside rmls; PEERS_ARGS="--peers pecos --datasets enron" and so on.
+peers: setup
+	$(BIN)/python benchmarks/peers/run.py $(PEERS_ARGS)
 
 setup: $(VENV)/.installed
 
