@@ -19,8 +19,9 @@ MOST_REPEATS = 20
 LEVELS = 4
 LABEL = "__label__"
 SETTINGS = {"loss": "ova", "epoch": 25}
-# Version 0.9.3 fills one tenth of the word vectors per thread: with fewer than ten, the rest is
-# what happened to be in memory, and training ends in NaN or in noise now and then.
+# Version 0.9.3 fills one tenth of the word vectors per thread (all of it where 10 divides their
+# length): with fewer than ten, the rest is what happened to be in memory, and training ends in NaN
+# or in noise now and then.
 LEAST_THREADS = 10
 
 

@@ -72,9 +72,6 @@ def start_training(run: Run, paper: bool, overwrite: bool) -> None:
     check_model_target(run.output, overwrite)
     make = RMLS.paper if paper else RMLS
     params = {"n_jobs": -1, "early_stopping": True, **run.params}
-    if params["early_stopping"] and not paper:
-        # The rows held out to measure every pass serve here too.
-        params.setdefault("calibration", "auto")
     if params.get("calibration") == "none":
         params["calibration"] = None
     model = make(**params)
