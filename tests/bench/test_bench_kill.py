@@ -99,7 +99,12 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
     out = tmp_path / "stopped"
     command = [sys.executable, "-m", "rmls", "bench", "run", str(config), "--out", str(out)]
     process = subprocess.Popen(
-        command, env={**os.environ, MARK: str(out)}, stderr=subprocess.PIPE, text=True
+        command,
+        env={**os.environ, MARK: str(out)},
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs the tests in the background lets its children ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     wait_for_results(out, 1, process)  # type: ignore[arg-type]
     process.send_signal(signal.SIGINT)

@@ -147,5 +147,6 @@ def test_one_name_for_two_methods_is_refused() -> None:
 def test_label_and_decision_are_by_default_those_of_the_estimator() -> None:
     assert Method("KNN").label == "KNN"
     assert Method("PLST").decisions == ("round",)
-    assert Method("RMLS").decisions == ("cardinality",)
+    assert Method("RMLS").decisions == ("f1",)
+    assert Method("RMLS", preset="paper").decisions == ("cardinality",)
     assert Method("AllIrrelevant").decisions == ("none",)

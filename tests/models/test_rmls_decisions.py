@@ -62,8 +62,9 @@ def test_probabilities_of_the_other_losses_are_near_the_truth(loss: str) -> None
     np.testing.assert_allclose(found[frequent], Y.mean(axis=0)[frequent], rtol=0.3)
 
 
-def test_probabilities_rank_labels_as_scores_do() -> None:
-    scores, chances = model().decision_function(TEST.X), model().predict_proba(TEST.X)
+def test_own_probabilities_rank_labels_as_scores_do() -> None:
+    plain = RMLS(16, max_iter=8, calibration=None).fit(TRAIN.X, TRAIN.Y)
+    scores, chances = plain.decision_function(TEST.X), plain.predict_proba(TEST.X)
     assert ((chances >= 0) & (chances <= 1)).all()
     order = np.argsort(scores, axis=1)
     assert (np.diff(np.take_along_axis(chances, order, axis=1), axis=1) >= 0).all()

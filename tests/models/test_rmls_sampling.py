@@ -15,6 +15,7 @@ from rmls.models.training import Sgd
 
 N_VECTORS, N_LABELS = 3, 12
 BASE: dict[str, Any] = {
+    "calibration": None,
     "n_components": 8,
     "max_iter": 12,
     "negatives_per_positive": 0,
@@ -192,7 +193,8 @@ def touched(options: dict, n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> np.n
     with monkeypatch.context() as patch:
         patch.setattr(Sgd, "_run_kernel", record)
         settings = {"init": "glorot", "max_iter": 1, "learning_rate": 1e-30, "n_jobs": n_jobs}
-        RMLS(8, negatives_per_positive=2, **settings, **options).fit(DATA.X, DATA.Y)
+        model = RMLS(8, negatives_per_positive=2, calibration=None, **settings, **options)
+        model.fit(DATA.X, DATA.Y)
     return np.array([loss for _, loss in sorted(measured)])
 
 

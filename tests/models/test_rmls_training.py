@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from model_samples import as_names, make_blocks
 
+import rmls.models.rmls as rmls_module
 from rmls import RMLS, make_longtail
 from rmls.metrics import get_metric, propensities
 from rmls.models.training import Sgd, TrainingInterrupted, Validation
@@ -20,7 +21,7 @@ TRAIN, TEST = DATA.train, DATA.test
 
 def fit(**options: Any) -> RMLS:
     """Fit the long-tailed problem."""
-    settings = {"n_components": 16, "max_iter": 8, **options}
+    settings = {"n_components": 16, "max_iter": 8, "calibration": None, **options}
     return RMLS(**settings).fit(TRAIN.X, TRAIN.Y)
 
 
@@ -118,15 +119,15 @@ def test_a_random_state_object_seeds_the_model() -> None:
 def validations(monkeypatch: pytest.MonkeyPatch) -> list[Validation]:
     """The early-stopping state of every fit of the test."""
     made: list[Validation] = []
-    original = RMLS._validation
+    original = rmls_module.watch_held_out
 
-    def record(self: RMLS, *arguments: Any) -> Validation | None:
-        validation = original(self, *arguments)
+    def record(*arguments: Any) -> Validation | None:
+        validation = original(*arguments)
         if validation is not None:
             made.append(validation)
         return validation
 
-    monkeypatch.setattr(RMLS, "_validation", record)
+    monkeypatch.setattr(rmls_module, "watch_held_out", record)
     return made
 
 

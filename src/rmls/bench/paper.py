@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from rmls.bench.study import NO_RULE, DataSource, Experiment, Method, Study
 from rmls.core.errors import InputError
@@ -41,6 +42,9 @@ NOT_TO_BE_HAD = {
 COMPONENTS = {"enron": (25, 50)}
 MORE_COMPONENTS = (250, 500)
 
+PLAIN: dict[str, Any] = {"calibration": None}
+"""The common rule needs no probabilities, and times are those of one fit."""
+
 OWN_AND_COMMON = ("round", "cardinality")
 METHODS = (
     Method("RMLS", "RMLS", preset="paper"),
@@ -50,7 +54,7 @@ METHODS = (
     Method("WSABIE", "WSABIE"),
     Method("LEML", "LEML"),
     Method("AllIrrelevant", "Baseline"),
-    Method("RMLS", "RMLS, our defaults", decisions=("cardinality",)),
+    Method("RMLS", "RMLS, our defaults", params=PLAIN, decisions=("cardinality",)),
 )
 FULL_LOSS = (
     Method(
@@ -142,6 +146,6 @@ def _alpha_experiment(name: str, components: Sequence[int], alphas: Sequence[int
     }
     methods = (
         Method("RMLS", "RMLS", preset="paper", params=params),
-        Method("RMLS", "RMLS, our defaults", params=params, decisions=("cardinality",)),
+        Method("RMLS", "RMLS, our defaults", params=PLAIN | params, decisions=("cardinality",)),
     )
     return Experiment("alpha", (_source(name),), methods)

@@ -122,7 +122,8 @@ def setting_of(record: Record) -> Setting:
     config = record["config"]
     params = dict(config["params"])
     n_components = params.pop("n_components", None)
-    variant = ", ".join(f"{name}={params[name]}" for name in sorted(params))
+    given = sorted(name for name, value in params.items() if value is not None)
+    variant = ", ".join(f"{name}={params[name]}" for name in given)
     return Setting(
         config["experiment"],
         config["dataset"],

@@ -66,7 +66,7 @@ class ExpectedF1(_BestSize):
 
     Examples
     --------
-    >>> ranking = Ranking.from_dense([[0.9, 0.5, 0.1], [0.2, 0.1, 0.1]])
+    >>> ranking = Ranking.from_dense([[0.9, 0.5, 0.1], [0.9, 0.1, 0.1]])
     >>> ExpectedF1().select(ranking).toarray().tolist()
     [[1, 1, 0], [1, 0, 0]]
     """

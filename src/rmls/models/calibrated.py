@@ -113,8 +113,6 @@ class Calibrated(MultiLabelEstimator):
         return self._dense(X, softmax if self._space.is_single else self._to_probabilities)
 
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        if not self.label_counts_.any():
-            return np.zeros_like(scores)
         return self.estimator_._own_probabilities(scores)
 
     # -- archive ---------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from rmls.models.cross_fit import count_folds, count_scores, cross_fit_counts
 from rmls.models.progress import say
 
 CALIBRATION_ROWS = 2_000
+LEAST_ROWS = 30
 
 
 class Calibrating:
@@ -26,6 +27,7 @@ class Calibrating:
     validation_fraction: float = 0.1
     random_state: Any = 0
 
+    label_counts_: NDArray[np.int64]
     _space: LabelSpace
     _rules: dict[str, Rule]
     _calibration: Calibration | None
@@ -57,6 +59,8 @@ class Calibrating:
             counts = count_scores(self, X, Y, held_out, of_row[held_out])
         elif self._was_interrupted():
             return
+        elif len(rows) < LEAST_ROWS:
+            counts = None
         else:
             n_folds = count_folds(self.calibration_folds, len(rows))
             if getattr(self, "verbose", 0):
@@ -64,7 +68,7 @@ class Calibrating:
             seed = read_seed(self.random_state)
             counts = cross_fit_counts(self, X, Y, rows, weights, n_folds, seed)
         if counts is None or not counts.positive.any():
-            # Too little to leave anything out: scores of the training rows are all there is.
+            # Too little to leave anything out: the scores of all rows are all there is.
             counts = count_scores(self, X, Y, rows, weights)
         if counts is None or not counts.positive.any():
             return
@@ -79,6 +83,8 @@ class Calibrating:
 
     def _to_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return calibrated probabilities, or those of the method where it is not calibrated."""
+        if not self.label_counts_.any():
+            return np.zeros_like(scores)
         if self._calibration is not None:
             return self._calibration.probabilities(scores)
         return self._own_probabilities(scores)
