@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rmls.cli import options
-from rmls.cli.console import print_json, results
+from rmls.cli.console import count, print_json, results
 from rmls.cli.options import Part, read_list
 from rmls.core.errors import InputError
 
@@ -113,6 +113,6 @@ def _show(report: EvaluationReport, name: str, n_empty: int) -> None:
 
     console = results()
     title = f"{name}: {report.n_samples:,} rows, {report.n_labels:,} labels"
-    title += f", {n_empty:,} rows without a predicted label" if n_empty else ""
+    title += f", {count(n_empty, 'row')} without a predicted label" if n_empty else ""
     console.print(Text(title, style="bold"))
     console.print(metric_table(report))
