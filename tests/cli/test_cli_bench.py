@@ -75,6 +75,7 @@ def test_several_values_may_follow_an_option(tmp_path: Path, run: Run) -> None:
     assert "skipping a" in result.stderr
     assert "skipping b" in result.stderr
     assert "no data set of the study 'paper' is at hand" in result.stderr
+    assert not (tmp_path / "o").exists()
 
 
 WRONG = {

@@ -51,8 +51,8 @@ def conduct(
     Data sets that are not at hand are said and skipped. It is an error if none is at hand.
     """
     listener = listener or Listener()
+    found, missing = _look_at_data(study, say)
     with ResultStore(folder) as store:
-        found, missing = _look_at_data(study, say)
         here = {name: facts["checksum"] for name, facts in found.items()}
         fits = [fit for fit in study.fits() if fit.dataset.name in here]
         write_study(

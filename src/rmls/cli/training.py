@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import rmls
+from rmls.bench.machine import versions
 from rmls.cli.console import count, note, notes, size
 from rmls.cli.data import choose_part, load_data
 from rmls.cli.failures import EXIT_INTERRUPTED, plain_warnings
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from rmls.models import RMLS
 
 MAY_CHANGE = ("max_iter", "n_jobs")
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,6 @@ def _record(
     held_out = None
     if model.early_stopping:
         held_out = {"metric": model.validation_metric, "curve": list(model.validation_curve_)}
-    libraries = {name: version(name) for name in LIBRARIES}
     return {
         "data": dataset.name,
         "rows": dataset.n_samples,
@@ -181,7 +178,7 @@ def _record(
         "loss_curve": list(model.loss_curve_),
         "held_out": held_out,
         "threads": count_threads(model.n_jobs),
-        "versions": {"rmls": rmls.__version__, "python": platform.python_version(), **libraries},
+        "versions": versions(),
     }
 
 
