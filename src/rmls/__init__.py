@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Calibrated,
         FaIE,
         MostFrequent,
+        RMLSRanker,
     )
     from rmls.models.storage import load_model as load
 
@@ -52,6 +53,7 @@ _HOME = {
     "MostFrequent": "rmls.models",
     "PLST": "rmls.models",
     "RMLS": "rmls.models",
+    "RMLSRanker": "rmls.models",
     "WSABIE": "rmls.models",
 }
 
@@ -71,6 +73,7 @@ __all__ = [
     "Dataset",
     "FaIE",
     "MostFrequent",
+    "RMLSRanker",
     "evaluate",
     "load",
     "make_longtail",

@@ -100,6 +100,8 @@ def test_rank_orders_labels_as_the_scores_do(name: str, k: int, n_jobs: int) -> 
 
 @every_estimator
 def test_ties_go_to_the_lower_label(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "RMLSRanker":
+        pytest.skip("ranks shortlists and not blocks of scores; its ties have tests of their own")
     model = make(name).fit(X, Y)
     tied = np.float32([0.5, 0.9, 0.5, 0.9, 0.5, 0.1])
     monkeypatch.setattr(type(model), "_score_block", lambda self, X: np.tile(tied, (X.shape[0], 1)))

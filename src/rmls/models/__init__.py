@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rmls.models.leml import LEML
     from rmls.models.neighbours import KNN
     from rmls.models.plst import PLST
+    from rmls.models.ranker import RMLSRanker
     from rmls.models.rmls import RMLS
     from rmls.models.wsabie import WSABIE
 
@@ -36,6 +37,7 @@ _HOME = {
     "Calibrated": "calibrated",
     "FaIE": "faie",
     "MostFrequent": "frequent",
+    "RMLSRanker": "ranker",
 }
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "Calibrated",
     "FaIE",
     "MostFrequent",
+    "RMLSRanker",
 ]
 
 

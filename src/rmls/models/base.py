@@ -46,6 +46,14 @@ def restore_normalizer(mode: Any, archive: Archive, n_features: int) -> Normaliz
     return Normalizer(mode, *(archive.arrays[name] for name in sizes))
 
 
+def fit_threshold(rule: Threshold, ranking: Ranking, Y: sparse.csr_matrix) -> Threshold:
+    """Return the rule with the threshold that suits its metric best on ranked rows."""
+    metric = get_metric(rule.metric)
+    if metric.needs != "sets":
+        raise InputError(f"a threshold is tuned for a metric of sets; {metric.name} ranks.")
+    return rule.fit(ranking, lambda sets: metric(Y, sets), metric.greater_is_better)
+
+
 class MultiLabelEstimator(Calibrating, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of all methods: subclasses fit parameters and score blocks of rows.
 
@@ -151,11 +159,7 @@ class MultiLabelEstimator(Calibrating, ClassifierMixin, BaseEstimator):  # type:
     def _tune_threshold(
         self, rule: Threshold, X: sparse.csr_matrix, Y: sparse.csr_matrix
     ) -> Threshold:
-        metric = get_metric(rule.metric)
-        if metric.needs != "sets":
-            raise InputError(f"a threshold is tuned for a metric of sets; {metric.name} ranks.")
-        ranking = self._rank(X, min(THRESHOLD_DEPTH, self._space.n_labels))
-        return rule.fit(ranking, lambda sets: metric(Y, sets), metric.greater_is_better)
+        return fit_threshold(rule, self._rank(X, min(THRESHOLD_DEPTH, self._space.n_labels)), Y)
 
     # -- the doors -------------------------------------------------------------------------------
 

@@ -11,7 +11,14 @@ from scipy import sparse
 from rmls.core.errors import InputError
 from rmls.core.labels import LabelSpace
 from rmls.core.options import read_seed
-from rmls.decide import Calibration, Rule, fit_calibration, fit_macro_f1, fit_micro_f1
+from rmls.decide import (
+    Calibration,
+    Rule,
+    ScoreCounts,
+    fit_calibration,
+    fit_macro_f1,
+    fit_micro_f1,
+)
 from rmls.models.cross_fit import count_folds, count_scores, cross_fit_counts
 from rmls.models.progress import say
 
@@ -53,20 +60,9 @@ class Calibrating:
         held_out: NDArray[np.int64],
     ) -> None:
         """Fit the map to probabilities, and the thresholds on them, to rows not trained on."""
-        if len(held_out):
-            of_row = np.zeros(X.shape[0])
-            of_row[rows] = weights
-            counts = count_scores(self, X, Y, held_out, of_row[held_out])
-        elif self._was_interrupted():
+        if not len(held_out) and self._was_interrupted():
             return
-        elif len(rows) < LEAST_ROWS:
-            counts = None
-        else:
-            n_folds = count_folds(self.calibration_folds, len(rows))
-            if getattr(self, "verbose", 0):
-                say(f"calibrating: {n_folds} models on parts of the rows")
-            seed = read_seed(self.random_state)
-            counts = cross_fit_counts(self, X, Y, rows, weights, n_folds, seed)
+        counts = self._count_held_out(X, Y, rows, weights, held_out)
         if counts is None or not counts.positive.any():
             # Too little to leave anything out: the scores of all rows are all there is.
             counts = count_scores(self, X, Y, rows, weights)
@@ -80,6 +76,27 @@ class Calibrating:
                 fit_macro_f1(counts, self._calibration),
             )
         }
+
+    def _count_held_out(
+        self,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        rows: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        held_out: NDArray[np.int64],
+    ) -> ScoreCounts | None:
+        """Count the scores of rows that were held out, or else of cross-fitted models."""
+        if len(held_out):
+            of_row = np.zeros(X.shape[0])
+            of_row[rows] = weights
+            return count_scores(self, X, Y, held_out, of_row[held_out])
+        if len(rows) < LEAST_ROWS:
+            return None
+        n_folds = count_folds(self.calibration_folds, len(rows))
+        if getattr(self, "verbose", 0):
+            say(f"calibrating: {n_folds} models on parts of the rows")
+        seed = read_seed(self.random_state)
+        return cross_fit_counts(self, X, Y, rows, weights, n_folds, seed)
 
     def _to_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return calibrated probabilities, or those of the method where it is not calibrated."""

@@ -57,7 +57,7 @@ def cross_fit_counts(
     if len(rows) < 2 or not Y[rows].nnz:
         return None
     counts = None
-    for kept, left_out in _folds(len(rows), min(n_folds, len(rows)), seed):
+    for kept, left_out in split_folds(len(rows), min(n_folds, len(rows)), seed):
         part = clone(model)
         known = part.get_params(deep=False)
         part.set_params(**{name: value for name, value in PLAIN.items() if name in known})
@@ -97,7 +97,8 @@ def count_scores(
     return counts
 
 
-def _folds(n_rows: int, n_folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+def split_folds(n_rows: int, n_folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+    """Yield the rows to keep and the rows to leave out, for every fold."""
     order = np.random.Generator(np.random.Philox(key=[seed, 2**34])).permutation(n_rows)
     for fold in range(n_folds):
         left_out = np.zeros(n_rows, dtype=bool)

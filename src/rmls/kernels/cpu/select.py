@@ -60,3 +60,106 @@ def best_of_rows(block, start, stop, out_labels, out_scores):
             scores[0], labels[0] = scores[size], labels[size]
             _sift_down(scores, labels, 0, size)
             scores[size], labels[size] = score, label
+
+
+CHUNK = 16
+LOW_BITS = np.int64(0x7FFFFFFF)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _key(score, label):
+    """Return a number that orders labels by score and, among equals, by lower label."""
+    bits = np.int64(np.float32(score).view(np.int32))
+    ordered = bits if bits >= 0 else -(bits & LOW_BITS)
+    return (ordered << np.int64(31)) + (LOW_BITS - np.int64(label))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _label_of(key):
+    """Return the label of a key."""
+    return LOW_BITS - (key & LOW_BITS)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _score_of(key):
+    """Return the score of a key."""
+    ordered = key >> np.int64(31)
+    bits = ordered if ordered >= 0 else (-ordered) | ~LOW_BITS
+    return np.int32(bits).view(np.float32)
+
+
+@njit(cache=True, nogil=True)
+def _lead(keys, count, wanted):
+    """Move the ``wanted`` largest of the first ``count`` keys to the front; returns the least."""
+    low, high = 0, count - 1
+    place = wanted - 1
+    while low < high:
+        pivot = keys[(low + high) // 2]
+        left, right = low, high
+        while left <= right:
+            while keys[left] > pivot:
+                left += 1
+            while keys[right] < pivot:
+                right -= 1
+            if left <= right:
+                keys[left], keys[right] = keys[right], keys[left]
+                left += 1
+                right -= 1
+        if place <= right:
+            high = right
+        elif place >= left:
+            low = left
+        else:
+            break
+    return keys[place]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _largest(scores, start, stop):
+    """Return the largest of some scores."""
+    largest = scores[start]
+    for label in range(np.uint64(start), np.uint64(stop)):
+        largest = scores[label] if scores[label] > largest else largest
+    return largest
+
+
+def room_for(n_rows, k):
+    """Return the memory of `offer_scores`: keys, their numbers, and the scores to beat."""
+    lowest = np.full(n_rows, np.finfo(np.float32).min)
+    return np.empty((n_rows, 2 * k + CHUNK), np.int64), np.zeros(n_rows, np.int64), lowest
+
+
+@njit(cache=True, nogil=True)
+def offer_scores(tile, first_label, k, keys, counts, lowest):
+    """Show the scores of some labels, of which the best k of every row are remembered.
+
+    What is not below the score to beat is written down; when the memory is full, the best k are
+    kept and the last of them is the new score to beat. Scores are numbers.
+    """
+    n_labels = tile.shape[1]
+    for row in range(len(tile)):
+        scores, own = tile[row], keys[row]
+        count, floor = counts[row], lowest[row]
+        for start in range(0, n_labels, CHUNK):
+            stop = min(start + CHUNK, n_labels)
+            if _largest(scores, start, stop) < floor:
+                continue
+            for label in range(start, stop):
+                own[count] = _key(scores[label], first_label + label)
+                count += scores[label] >= floor
+            if count >= 2 * k:
+                floor = _score_of(_lead(own, count, k))
+                count = k
+        counts[row], lowest[row] = count, floor
+
+
+@njit(cache=True, nogil=True)
+def take_best(k, keys, counts, out_labels, out_scores):
+    """Write the best k of what was offered, in the order of the labels."""
+    for row in range(len(counts)):
+        _lead(keys[row], counts[row], k)
+        best = keys[row, :k]
+        order = np.argsort(LOW_BITS - (best & LOW_BITS))
+        for place in range(k):
+            out_labels[row, place] = _label_of(best[order[place]])
+            out_scores[row, place] = _score_of(best[order[place]])

@@ -1,0 +1,420 @@
+"""RMLSRanker: short vectors propose labels, sparse weights decide among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from rmls.archive import Archive
+from rmls.core.errors import InputError
+from rmls.core.options import check_choice, check_number, check_share, check_whole, read_seed
+from rmls.core.ranking import Ranking
+from rmls.core.resources import count_threads
+from rmls.decide import CardinalityCount, Rule, ScoreCounts, Threshold
+from rmls.features import Normalizer, fit_normalizer
+from rmls.kernels import cpu
+from rmls.models.base import MultiLabelEstimator, fit_threshold
+from rmls.models.blocks import for_blocks
+from rmls.models.combination import Combination, Frequencies, HeldOut, fit_combination
+from rmls.models.cross_fit import split_folds
+from rmls.models.objective import softmax
+from rmls.models.packing import PRECISIONS
+from rmls.models.ranker_storage import ranker_arrays, read_ranker
+from rmls.models.representation import Representation
+from rmls.models.residual import ResidualOptions, quantize
+from rmls.models.rmls import RMLS
+from rmls.models.shortlist import BLOCK_ROWS, propose
+from rmls.models.training import hold_out
+from rmls.models.two_stage import TwoStageTrainer
+
+CROSS_FIT_ROWS = 5_000
+HELD_OUT_ROWS = 2_000
+LEAST_ROWS = 30
+REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
+
+
+class RMLSRanker(MultiLabelEstimator):
+    """Rank labels as well as one-vs-rest at a fraction of its cost, in two stages.
+
+    An `RMLS` representation proposes a shortlist of labels for every row. A sparse linear
+    classifier for every label, trained on the rows that have the label and the rows that propose
+    it, decides. What becomes of the two scores is learned on rows that neither has seen.
+
+    Parameters
+    ----------
+    n_components : int, default=128
+        Length of the vectors that propose.
+    max_iter : int, default=8
+        Passes of their training.
+    shortlist_size : int, default=100
+        Labels proposed for a row; only they are ranked by both scores.
+    representation : RMLS, optional
+        Its settings are used for the vectors instead of the two above and of our choice for the
+        rest. Normalisation, threads and the random state are those of the ranker.
+    n_models : int, default=1
+        Representations of different random states whose mean score proposes.
+    loss : {"squared_hinge", "logistic"}, default="squared_hinge"
+    C : float, default=1.0
+        Cost of a row in the classifiers, against the squared norm of the weights.
+    offset : float, default=0.0
+        Share of the representation's score that is given to the classifiers, so that they learn
+        the rest.
+    tol : float, default=0.3
+        Violation of the optimality conditions at which a classifier is finished.
+    max_epochs : int, default=10
+        Passes over the rows of a label, at most.
+    prune : float, default=0.1
+        Weights smaller than this are dropped.
+    tail : float, default=0.25
+        How much the combination favours rare labels: relevant pairs count by this power of their
+        inverse propensity. 0 ranks by probability.
+    precision : {"float32", "int16", "int8"}, default="float32"
+        Numbers of weights and vectors: 4, 2 or 1 byte.
+    normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
+        How raw features are scaled; see `rmls.features.fit_normalizer`.
+    decision : str or Rule, default="f1"
+        How `predict` cuts; see `rmls.decide.make_rule`.
+    calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
+        How scores become probabilities, fitted to the rows that the combination is learned from.
+        None takes the combination for a logit.
+    calibration_folds : int or "auto", default="auto"
+        Models fitted to parts of the rows to score the others; 0 holds out 2,000 rows instead, at
+        most ``validation_fraction``, and lets the classifiers learn from them afterwards.
+        ``"auto"`` is 3, and 0 above 5,000 distinct rows.
+    validation_fraction : float, default=0.1
+    random_state : int, RandomState or None, default=0
+    n_jobs : int or None, default=None
+        Threads: None is 1, -1 all cores.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Label names or numbers; the classes of a 1-d ``y``.
+    shortlist_recall_ : float
+        Share of the relevant labels of held-out rows that are on their shortlists.
+    n_iter_ : int
+        Passes made by the training of the vectors.
+    n_weights_ : int
+        Weights of all classifiers.
+    seconds_ : dict of str to float
+        Time of every stage of the training.
+
+    Notes
+    -----
+    Rows are scored on their shortlists only. In `decision_function` all other labels follow below,
+    in the order of the representation's scores.
+
+    References
+    ----------
+    Hsieh, Chang, Lin, Keerthi, Sundararajan: A Dual Coordinate Descent Method for Large-scale
+    Linear SVM (2008). Li, Wang: Towards Label Imbalance in Multi-label Classification with Many
+    Labels.
+
+    Examples
+    --------
+    >>> from rmls import RMLSRanker
+    >>> X = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]]
+    >>> model = RMLSRanker(8).fit(X, [["tax"], ["law"], ["law", "tax"], []])
+    >>> model.predict([[1, 0, 0], [0, 1, 0]])
+    [['tax'], ['law']]
+    """
+
+    representation_: Representation
+    weights_: cpu.SparseWeights
+    combination_: Combination
+    shortlist_recall_: float
+    unlisted_: float
+    seconds_: dict[str, float]
+    n_iter_: int
+    _normalizer: Normalizer
+    _frequencies: Frequencies
+    _mixture: cpu.Mixture
+    _held: HeldOut
+
+    def __init__(
+        self,
+        n_components: int = 128,
+        *,
+        max_iter: int = 8,
+        shortlist_size: int = 100,
+        representation: RMLS | None = None,
+        n_models: int = 1,
+        loss: str = "squared_hinge",
+        C: float = 1.0,
+        offset: float = 0.0,
+        tol: float = 0.3,
+        max_epochs: int = 10,
+        prune: float = 0.1,
+        tail: float = 0.25,
+        precision: str = "float32",
+        normalize: str = "auto",
+        decision: str | Rule = "f1",
+        calibration: str | None = "auto",
+        calibration_folds: int | str = "auto",
+        validation_fraction: float = 0.1,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.shortlist_size = shortlist_size
+        self.representation = representation
+        self.n_models = n_models
+        self.loss = loss
+        self.C = C
+        self.offset = offset
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.prune = prune
+        self.tail = tail
+        self.precision = precision
+        self.normalize = normalize
+        self.decision = decision
+        self.calibration = calibration
+        self.calibration_folds = calibration_folds
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- fitting ---------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, label_names: Any = None) -> RMLSRanker:
+        """Learn from rows ``X`` and their labels ``y``; see `MultiLabelEstimator.fit`."""
+        super().fit(X, y, sample_weight, label_names)
+        del self._held
+        return self
+
+    def _fit(
+        self,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        rows: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        self._check_options()
+        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
+        trainer = self._make_trainer(self._normalizer.apply(X[rows]), Y[rows], weights)
+        n_rows, seed = len(rows), read_seed(self.random_state)
+        everything, nothing = np.arange(n_rows), np.zeros(0, np.int64)
+        n_folds = self._count_folds(n_rows)
+        if n_rows < LEAST_ROWS:
+            stages, _ = trainer.fit(everything, nothing)
+            held: HeldOut | None = trainer.score(stages, everything)
+        elif n_folds:
+            parts = [
+                trainer.score(trainer.fit(kept, nothing)[0], left_out)
+                for kept, left_out in split_folds(n_rows, n_folds, seed)
+            ]
+            held = HeldOut.stack(parts)
+            stages, _ = trainer.fit(everything, nothing)
+        else:
+            share = min(self.validation_fraction, HELD_OUT_ROWS / n_rows)
+            left_out, kept = hold_out(n_rows, share, seed)
+            stages, held = trainer.fit(kept, left_out)
+        assert held is not None
+        self.representation_ = stages.representation
+        self.weights_ = quantize(stages.weights, self.precision)
+        self.seconds_ = trainer.seconds
+        self.n_iter_ = trainer.members[0].max_iter
+        self._frequencies = Frequencies.of(Y[rows], weights)
+        self._learn_to_combine(held)
+        return rows[:0]
+
+    def _learn_to_combine(self, held: HeldOut) -> None:
+        self._held = held
+        self.combination_ = fit_combination(held, self._frequencies, self.tail)
+        self._mixture = self.combination_.mixture(self._frequencies.positives)
+        self.shortlist_recall_, self.unlisted_ = held.recall, held.unlisted
+
+    def _count_folds(self, n_rows: int) -> int:
+        if self.calibration_folds == "auto":
+            return 3 if n_rows <= CROSS_FIT_ROWS else 0
+        check_whole("calibration_folds", self.calibration_folds, 0)
+        if self.calibration_folds == 1:
+            raise InputError("calibration_folds must be 0, to hold rows out, or at least 2; got 1.")
+        return min(int(self.calibration_folds), n_rows)
+
+    def _check_options(self) -> None:
+        for name in ("n_components", "max_iter", "shortlist_size", "n_models", "max_epochs"):
+            check_whole(name, getattr(self, name), 1)
+        for name in ("C", "tol"):
+            check_number(name, getattr(self, name), positive=True)
+        for name in ("offset", "prune", "tail"):
+            check_number(name, getattr(self, name), positive=False)
+        check_choice("loss", self.loss, cpu.DUAL_LOSSES)
+        check_choice("precision", self.precision, tuple(PRECISIONS))
+        check_share("validation_fraction", self.validation_fraction)
+        if self.representation is not None and type(self.representation) is not RMLS:
+            kind = type(self.representation).__name__
+            raise InputError(f"representation must be an RMLS or None; got {kind}.")
+
+    def _make_trainer(
+        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, weights: NDArray[np.float64]
+    ) -> TwoStageTrainer:
+        options = ResidualOptions(
+            self.loss, self.C, self.tol, self.max_epochs, self.prune, self.offset
+        )
+        size, threads = self._shortlist_size(), count_threads(self.n_jobs)
+        members = self._make_members()
+        return TwoStageTrainer(
+            X, Y, weights, self._space, members, size, self.precision, options, threads
+        )
+
+    def _make_members(self) -> list[RMLS]:
+        """Return the settings of the representations."""
+        first = read_seed(self.random_state)
+        model = RMLS(self.n_components, max_iter=self.max_iter, **REPRESENTATION)
+        if self.representation is not None:
+            model = clone(self.representation)
+        fixed = {"normalize": "none", "n_jobs": self.n_jobs, "verbose": self.verbose}
+        return [
+            clone(model).set_params(random_state=first + number, **fixed)
+            for number in range(self.n_models)
+        ]
+
+    def _shortlist_size(self) -> int:
+        return min(int(self.shortlist_size), self._space.n_labels)
+
+    # -- decisions are fitted to the held-out rows -----------------------------------------------
+
+    def _cardinality_threshold(
+        self,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        rows: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> float:
+        held = self._held
+        counter = CardinalityCount(float(held.weights @ np.diff(held.truth.indptr)))
+        counter.add(held.combined(self._mixture), held.weights)
+        return counter.threshold()
+
+    def _tune_threshold(
+        self, rule: Threshold, X: sparse.csr_matrix, Y: sparse.csr_matrix
+    ) -> Threshold:
+        return fit_threshold(rule, self._held_ranking(), self._held.truth)
+
+    def _held_ranking(self) -> Ranking:
+        labels, scores = np.empty_like(self._held.labels), np.empty_like(self._held.own)
+        cpu.rank_listed(self._held.labels, self._held.combined(self._mixture), labels, scores)
+        return Ranking.from_table(labels, scores, self._space.n_labels)
+
+    def _count_held_out(
+        self,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        rows: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        held_out: NDArray[np.int64],
+    ) -> ScoreCounts | None:
+        scores = self._held_ranking().to_csr()
+        counts = ScoreCounts.covering(scores)
+        counts.add(scores, self._held.truth, self._held.weights)
+        return counts
+
+    # -- scores ----------------------------------------------------------------------------------
+
+    @property
+    def n_weights_(self) -> int:
+        """Number of weights of all classifiers."""
+        return len(self.weights_.values)
+
+    def _score_part(
+        self, X: sparse.csr_matrix, start: int, stop: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
+        """Return the shortlists of some normalised rows, their final and their first scores."""
+        found = propose(self.representation_, X, start, stop, self._shortlist_size())
+        final = np.empty_like(found.scores)
+        dense = np.zeros(X.shape[1], np.float32)
+        rows = (X.indptr, X.indices, X.data)
+        cpu.score_listed(*rows, self.weights_, found.labels, start, start, stop, dense, final)
+        cpu.mix_listed(found.labels, final, found.scores, self._mixture, final)
+        return found.labels, final, found.scores
+
+    def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
+        X = self._normalizer.apply(X)
+        result = np.empty((X.shape[0], self._space.n_labels), np.float32)
+
+        def work(start: int, stop: int) -> None:
+            labels, final, first = self._score_part(X, start, stop)
+            part = result[start:stop]
+            part[:] = self.representation_.scores(self.representation_.hidden(X, start, stop))
+            # All that is not listed goes below what is.
+            part -= first.min(axis=1, keepdims=True)
+            np.minimum(part, 0, out=part)
+            part += final.min(axis=1, keepdims=True) - np.float32(1e-3)
+            np.put_along_axis(part, labels, final, axis=1)
+
+        for_blocks(work, X.shape[0], BLOCK_ROWS, 1)
+        return result
+
+    def _rank(self, X: sparse.csr_matrix, k: int) -> Ranking:
+        k = min(k, self._space.n_labels)
+        if k > self._shortlist_size():
+            return super()._rank(X, k)
+        X = self._normalizer.apply(X)
+        labels = np.empty((X.shape[0], k), np.int32)
+        scores = np.empty((X.shape[0], k), np.float32)
+
+        def work(start: int, stop: int) -> None:
+            listed, final, _ = self._score_part(X, start, stop)
+            cpu.rank_listed(listed, final, labels[start:stop], scores[start:stop])
+
+        for_blocks(work, X.shape[0], BLOCK_ROWS, count_threads(self.n_jobs))
+        return Ranking.from_table(labels, scores, self._space.n_labels)
+
+    def _decide(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
+        if rule.top is not None and not rule.needs_probabilities:
+            return super()._decide(X, rule)
+        listed = self._rank(X, self._shortlist_size())
+        if not rule.needs_probabilities:
+            return rule.keep(listed)
+        if not self.label_counts_.any():
+            return rule.keep(replace(listed, scores=np.zeros_like(listed.scores)))
+        if self._calibration is not None:
+            listed = self._calibration.apply(listed)
+        else:
+            listed = self._listed_probabilities(listed)
+        rest = np.full(listed.n_samples, self.unlisted_, np.float32)
+        return rule.keep(replace(listed, rest=rest))
+
+    def _listed_probabilities(self, listed: Ranking) -> Ranking:
+        logits = listed.scores - self._favour()[listed.labels]
+        matrix = replace(listed, scores=_sigmoid(logits)).to_csr()
+        return Ranking.from_csr(matrix)
+
+    def _favour(self) -> NDArray[np.float32]:
+        """Return what the combination adds to the logits of rare labels."""
+        return np.log(self._frequencies.favour(self.tail)).astype(np.float32)
+
+    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return _sigmoid(scores - self._favour())
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the probability of every label, dense; rows sum to 1 for a 1-d ``y``."""
+        check_is_fitted(self)
+        X = self._read_features(X)
+        return self._dense(X, softmax if self._space.is_single else self._to_probabilities)
+
+    # -- archive ---------------------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return ranker_arrays(self)
+
+    def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
+        read_ranker(self, fitted, archive)
+        self._mixture = self.combination_.mixture(self._frequencies.positives)
+
+
+def _sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * logits)), dtype=np.float32)

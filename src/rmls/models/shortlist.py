@@ -1,0 +1,67 @@
+"""The labels that a representation proposes for a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.kernels import cpu
+from rmls.models.blocks import for_blocks
+from rmls.models.representation import Representation
+
+BLOCK_ROWS = 256
+TILE_LABELS = 1024
+
+
+@dataclass(frozen=True)
+class Shortlists:
+    """The proposed labels of rows, in the order of the labels, with their scores.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n_rows, size)
+    scores : ndarray of float32, shape (n_rows, size)
+    """
+
+    labels: NDArray[np.int32]
+    scores: NDArray[np.float32]
+
+    @classmethod
+    def empty(cls, n_rows: int, size: int) -> Shortlists:
+        """Return tables to be filled."""
+        return cls(np.empty((n_rows, size), np.int32), np.empty((n_rows, size), np.float32))
+
+
+def propose(
+    representation: Representation, X: sparse.csr_matrix, start: int, stop: int, size: int
+) -> Shortlists:
+    """Return the ``size`` best labels of rows ``start`` to ``stop``.
+
+    Labels are scored in tiles that stay in the cache while the best of them are taken.
+    """
+    found = Shortlists.empty(stop - start, size)
+    hidden = representation.hidden(X, start, stop)
+    keys, counts, lowest = cpu.room_for(len(hidden), size)
+    for first in range(0, len(representation.labels), TILE_LABELS):
+        tile = representation.scores(hidden, first, first + TILE_LABELS)
+        cpu.offer_scores(tile, first, size, keys, counts, lowest)
+    cpu.take_best(size, keys, counts, found.labels, found.scores)
+    return found
+
+
+def propose_all(
+    representation: Representation, X: sparse.csr_matrix, size: int, n_threads: int
+) -> Shortlists:
+    """Return the shortlists of all rows."""
+    found = Shortlists.empty(X.shape[0], size)
+
+    def work(start: int, stop: int) -> None:
+        part = propose(representation, X, start, stop, size)
+        found.labels[start:stop] = part.labels
+        found.scores[start:stop] = part.scores
+
+    for_blocks(work, X.shape[0], BLOCK_ROWS, n_threads)
+    return found
