@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive
 from rmls.core.errors import InputError
 from rmls.core.options import check_choice, check_number, check_share, check_whole, read_seed
-from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads
-from rmls.decide import CardinalityCount, Rule, ScoreCounts, Threshold
-from rmls.features import Normalizer, fit_normalizer
+from rmls.decide import Rule
+from rmls.features import fit_normalizer
 from rmls.kernels import cpu
-from rmls.models.base import MultiLabelEstimator, fit_threshold
-from rmls.models.blocks import for_blocks
 from rmls.models.combination import Combination, Frequencies, HeldOut, fit_combination
 from rmls.models.cross_fit import split_folds
-from rmls.models.objective import softmax
 from rmls.models.packing import PRECISIONS
 from rmls.models.ranker_storage import ranker_arrays, read_ranker
-from rmls.models.representation import Representation
 from rmls.models.residual import ResidualOptions, quantize
 from rmls.models.rmls import RMLS
-from rmls.models.shortlist import BLOCK_ROWS, propose
+from rmls.models.shortlisted import ShortlistedModel
 from rmls.models.training import hold_out
 from rmls.models.two_stage import TwoStageTrainer
 
 CROSS_FIT_ROWS = 5_000
 HELD_OUT_ROWS = 2_000
 LEAST_ROWS = 30
+INDEX_LABELS = 50_000
 REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
 
 
-class RMLSRanker(MultiLabelEstimator):
+class RMLSRanker(ShortlistedModel):
     """Rank labels as well as one-vs-rest at a fraction of its cost, in two stages.
 
     An `RMLS` representation proposes a shortlist of labels for every row. A sparse linear
@@ -59,6 +53,9 @@ class RMLSRanker(MultiLabelEstimator):
         rest. Normalisation, threads and the random state are those of the ranker.
     n_models : int, default=1
         Representations of different random states whose mean score proposes.
+    index : {"auto", "exact", "clusters"}, default="auto"
+        Whether a shortlist is the best of all labels, or of those in the clusters of label vectors
+        that suit the row best. ``"auto"`` searches clusters above 50,000 labels.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
     C : float, default=1.0
         Cost of a row in the classifiers, against the squared norm of the weights.
@@ -100,6 +97,8 @@ class RMLSRanker(MultiLabelEstimator):
         Label names or numbers; the classes of a 1-d ``y``.
     shortlist_recall_ : float
         Share of the relevant labels of held-out rows that are on their shortlists.
+    index_recall_ : float
+        Share of the best labels that the search in clusters finds; 1 where it is exact.
     n_iter_ : int
         Passes made by the training of the vectors.
     n_weights_ : int
@@ -127,17 +126,11 @@ class RMLSRanker(MultiLabelEstimator):
     [['tax'], ['law']]
     """
 
-    representation_: Representation
-    weights_: cpu.SparseWeights
     combination_: Combination
     shortlist_recall_: float
-    unlisted_: float
+    index_recall_: float
     seconds_: dict[str, float]
     n_iter_: int
-    _normalizer: Normalizer
-    _frequencies: Frequencies
-    _mixture: cpu.Mixture
-    _held: HeldOut
 
     def __init__(
         self,
@@ -147,6 +140,7 @@ class RMLSRanker(MultiLabelEstimator):
         shortlist_size: int = 100,
         representation: RMLS | None = None,
         n_models: int = 1,
+        index: str = "auto",
         loss: str = "squared_hinge",
         C: float = 1.0,
         offset: float = 0.0,
@@ -169,6 +163,7 @@ class RMLSRanker(MultiLabelEstimator):
         self.shortlist_size = shortlist_size
         self.representation = representation
         self.n_models = n_models
+        self.index = index
         self.loss = loss
         self.C = C
         self.offset = offset
@@ -223,6 +218,7 @@ class RMLSRanker(MultiLabelEstimator):
             stages, held = trainer.fit(kept, left_out)
         assert held is not None
         self.representation_ = stages.representation
+        self.index_, self.index_recall_ = stages.index, stages.index_recall
         self.weights_ = quantize(stages.weights, self.precision)
         self.seconds_ = trainer.seconds
         self.n_iter_ = trainer.members[0].max_iter
@@ -251,6 +247,7 @@ class RMLSRanker(MultiLabelEstimator):
             check_number(name, getattr(self, name), positive=True)
         for name in ("offset", "prune", "tail"):
             check_number(name, getattr(self, name), positive=False)
+        check_choice("index", self.index, ("auto", "exact", "clusters"))
         check_choice("loss", self.loss, cpu.DUAL_LOSSES)
         check_choice("precision", self.precision, tuple(PRECISIONS))
         check_share("validation_fraction", self.validation_fraction)
@@ -264,10 +261,20 @@ class RMLSRanker(MultiLabelEstimator):
         options = ResidualOptions(
             self.loss, self.C, self.tol, self.max_epochs, self.prune, self.offset
         )
-        size, threads = self._shortlist_size(), count_threads(self.n_jobs)
-        members = self._make_members()
+        n_labels, threads = self._space.n_labels, count_threads(self.n_jobs)
+        indexed = self.index == "clusters" or (self.index == "auto" and n_labels > INDEX_LABELS)
         return TwoStageTrainer(
-            X, Y, weights, self._space, members, size, self.precision, options, threads
+            X,
+            Y,
+            weights,
+            self._space,
+            self._make_members(),
+            self._list_size(),
+            indexed,
+            read_seed(self.random_state),
+            self.precision,
+            options,
+            threads,
         )
 
     def _make_members(self) -> list[RMLS]:
@@ -282,130 +289,6 @@ class RMLSRanker(MultiLabelEstimator):
             for number in range(self.n_models)
         ]
 
-    def _shortlist_size(self) -> int:
-        return min(int(self.shortlist_size), self._space.n_labels)
-
-    # -- decisions are fitted to the held-out rows -----------------------------------------------
-
-    def _cardinality_threshold(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> float:
-        held = self._held
-        counter = CardinalityCount(float(held.weights @ np.diff(held.truth.indptr)))
-        counter.add(held.combined(self._mixture), held.weights)
-        return counter.threshold()
-
-    def _tune_threshold(
-        self, rule: Threshold, X: sparse.csr_matrix, Y: sparse.csr_matrix
-    ) -> Threshold:
-        return fit_threshold(rule, self._held_ranking(), self._held.truth)
-
-    def _held_ranking(self) -> Ranking:
-        labels, scores = np.empty_like(self._held.labels), np.empty_like(self._held.own)
-        cpu.rank_listed(self._held.labels, self._held.combined(self._mixture), labels, scores)
-        return Ranking.from_table(labels, scores, self._space.n_labels)
-
-    def _count_held_out(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        held_out: NDArray[np.int64],
-    ) -> ScoreCounts | None:
-        scores = self._held_ranking().to_csr()
-        counts = ScoreCounts.covering(scores)
-        counts.add(scores, self._held.truth, self._held.weights)
-        return counts
-
-    # -- scores ----------------------------------------------------------------------------------
-
-    @property
-    def n_weights_(self) -> int:
-        """Number of weights of all classifiers."""
-        return len(self.weights_.values)
-
-    def _score_part(
-        self, X: sparse.csr_matrix, start: int, stop: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
-        """Return the shortlists of some normalised rows, their final and their first scores."""
-        found = propose(self.representation_, X, start, stop, self._shortlist_size())
-        final = np.empty_like(found.scores)
-        dense = np.zeros(X.shape[1], np.float32)
-        rows = (X.indptr, X.indices, X.data)
-        cpu.score_listed(*rows, self.weights_, found.labels, start, start, stop, dense, final)
-        cpu.mix_listed(found.labels, final, found.scores, self._mixture, final)
-        return found.labels, final, found.scores
-
-    def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
-        X = self._normalizer.apply(X)
-        result = np.empty((X.shape[0], self._space.n_labels), np.float32)
-
-        def work(start: int, stop: int) -> None:
-            labels, final, first = self._score_part(X, start, stop)
-            part = result[start:stop]
-            part[:] = self.representation_.scores(self.representation_.hidden(X, start, stop))
-            # All that is not listed goes below what is.
-            part -= first.min(axis=1, keepdims=True)
-            np.minimum(part, 0, out=part)
-            part += final.min(axis=1, keepdims=True) - np.float32(1e-3)
-            np.put_along_axis(part, labels, final, axis=1)
-
-        for_blocks(work, X.shape[0], BLOCK_ROWS, 1)
-        return result
-
-    def _rank(self, X: sparse.csr_matrix, k: int) -> Ranking:
-        k = min(k, self._space.n_labels)
-        if k > self._shortlist_size():
-            return super()._rank(X, k)
-        X = self._normalizer.apply(X)
-        labels = np.empty((X.shape[0], k), np.int32)
-        scores = np.empty((X.shape[0], k), np.float32)
-
-        def work(start: int, stop: int) -> None:
-            listed, final, _ = self._score_part(X, start, stop)
-            cpu.rank_listed(listed, final, labels[start:stop], scores[start:stop])
-
-        for_blocks(work, X.shape[0], BLOCK_ROWS, count_threads(self.n_jobs))
-        return Ranking.from_table(labels, scores, self._space.n_labels)
-
-    def _decide(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
-        if rule.top is not None and not rule.needs_probabilities:
-            return super()._decide(X, rule)
-        listed = self._rank(X, self._shortlist_size())
-        if not rule.needs_probabilities:
-            return rule.keep(listed)
-        if not self.label_counts_.any():
-            return rule.keep(replace(listed, scores=np.zeros_like(listed.scores)))
-        if self._calibration is not None:
-            listed = self._calibration.apply(listed)
-        else:
-            listed = self._listed_probabilities(listed)
-        rest = np.full(listed.n_samples, self.unlisted_, np.float32)
-        return rule.keep(replace(listed, rest=rest))
-
-    def _listed_probabilities(self, listed: Ranking) -> Ranking:
-        logits = listed.scores - self._favour()[listed.labels]
-        matrix = replace(listed, scores=_sigmoid(logits)).to_csr()
-        return Ranking.from_csr(matrix)
-
-    def _favour(self) -> NDArray[np.float32]:
-        """Return what the combination adds to the logits of rare labels."""
-        return np.log(self._frequencies.favour(self.tail)).astype(np.float32)
-
-    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        return _sigmoid(scores - self._favour())
-
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return the probability of every label, dense; rows sum to 1 for a 1-d ``y``."""
-        check_is_fitted(self)
-        X = self._read_features(X)
-        return self._dense(X, softmax if self._space.is_single else self._to_probabilities)
-
     # -- archive ---------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -414,7 +297,3 @@ class RMLSRanker(MultiLabelEstimator):
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
         read_ranker(self, fitted, archive)
         self._mixture = self.combination_.mixture(self._frequencies.positives)
-
-
-def _sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * logits)), dtype=np.float32)

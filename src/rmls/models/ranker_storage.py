@@ -13,6 +13,7 @@ from rmls.core.options import check_choice, check_number, check_whole
 from rmls.kernels import cpu
 from rmls.models.base import restore_normalizer
 from rmls.models.combination import N_BANDS, N_TERMS, Combination, Frequencies
+from rmls.models.label_clusters import LabelClusters
 from rmls.models.packing import PRECISIONS, pack_vectors, unpack_vectors
 from rmls.models.representation import Representation
 from rmls.models.residual import index_type
@@ -20,7 +21,7 @@ from rmls.models.residual import index_type
 if TYPE_CHECKING:
     from rmls.models.ranker import RMLSRanker
 
-NUMBERS = ("shortlist_recall", "unlisted")
+NUMBERS = ("shortlist_recall", "index_recall", "unlisted")
 
 
 def ranker_arrays(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -32,6 +33,9 @@ def ranker_arrays(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[
     arrays |= {"feature_bias": vectors.feature_bias, "label_bias": vectors.label_bias}
     arrays |= {f"weights_{name}": array for name, array in model.weights_._asdict().items()}
     arrays |= {"theta": model.combination_.theta, "knots": model.combination_.knots}
+    index = model.index_
+    if index is not None:
+        arrays |= {"cluster_indptr": index.indptr, "cluster_labels": index.labels}
     arrays["positives"] = model._frequencies.positives
     fitted: dict[str, Any] = {name: getattr(model, f"{name}_") for name in NUMBERS}
     fitted |= {
@@ -39,6 +43,7 @@ def ranker_arrays(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[
         "activation": vectors.activation,
         "n_components": int(vectors.labels.shape[1]),
         "n_iter": model.n_iter_,
+        "n_probe": None if index is None else index.n_probe,
         "total_weight": model._frequencies.total,
         "seconds": model.seconds_,
     }
@@ -78,6 +83,7 @@ def read_ranker(model: RMLSRanker, fitted: dict[str, Any], archive: Archive) -> 
         arrays["label_bias"],
         fitted["activation"],
     )
+    model.index_ = _read_index(archive, model.representation_, fitted["n_probe"])
     model._frequencies = Frequencies(arrays["positives"], float(fitted["total_weight"]))
     model.combination_ = Combination(arrays["theta"], arrays["knots"])
     model.weights_ = _read_weights(archive, d, m, PRECISIONS[model.precision])
@@ -100,3 +106,21 @@ def _read_weights(archive: Archive, d: int, m: int, dtype: Any) -> cpu.SparseWei
     if not good or (len(indices) and int(indices.max()) >= d):
         raise ArchiveError(f"{archive.path} is damaged: the weights are not a sparse matrix.")
     return weights
+
+
+def _read_index(
+    archive: Archive, representation: Representation, n_probe: Any
+) -> LabelClusters | None:
+    """Read the clusters of labels, if there are any."""
+    if n_probe is None:
+        return None
+    check_whole("n_probe", n_probe, 1)
+    m = len(representation.labels)
+    check_arrays(
+        archive, {"cluster_indptr": (np.int64, (None,)), "cluster_labels": (np.int32, (m,))}
+    )
+    indptr, labels = archive.arrays["cluster_indptr"], archive.arrays["cluster_labels"]
+    good = len(indptr) > 1 and indptr[0] == 0 and indptr[-1] == m and (np.diff(indptr) > 0).all()
+    if not good or not np.array_equal(np.sort(labels), np.arange(m)):
+        raise ArchiveError(f"{archive.path} is damaged: the clusters do not hold every label once.")
+    return LabelClusters.from_order(representation, indptr, labels, n_probe)

@@ -10,9 +10,11 @@ from scipy import sparse
 
 from rmls.kernels import cpu
 from rmls.models.blocks import for_blocks
+from rmls.models.label_clusters import LabelClusters
 from rmls.models.representation import Representation
 
 BLOCK_ROWS = 256
+SEARCHED_ROWS = 2048
 TILE_LABELS = 1024
 
 
@@ -35,33 +37,53 @@ class Shortlists:
         return cls(np.empty((n_rows, size), np.int32), np.empty((n_rows, size), np.float32))
 
 
+def block_rows(index: LabelClusters | None) -> int:
+    """Return how many rows to score at a time; the more, the more of them share a cluster."""
+    return BLOCK_ROWS if index is None else SEARCHED_ROWS
+
+
 def propose(
-    representation: Representation, X: sparse.csr_matrix, start: int, stop: int, size: int
+    representation: Representation,
+    X: sparse.csr_matrix,
+    start: int,
+    stop: int,
+    size: int,
+    index: LabelClusters | None = None,
 ) -> Shortlists:
     """Return the ``size`` best labels of rows ``start`` to ``stop``.
 
-    Labels are scored in tiles that stay in the cache while the best of them are taken.
+    Labels are scored in tiles that stay in the cache while the best of them are taken, or by an
+    index in which only some of them are.
     """
     found = Shortlists.empty(stop - start, size)
     hidden = representation.hidden(X, start, stop)
-    keys, counts, lowest = cpu.room_for(len(hidden), size)
-    for first in range(0, len(representation.labels), TILE_LABELS):
-        tile = representation.scores(hidden, first, first + TILE_LABELS)
-        cpu.offer_scores(tile, first, size, keys, counts, lowest)
+    if index is not None:
+        keys, counts, lowest = index.search(hidden, size)
+    else:
+        keys, counts, lowest = cpu.room_for(len(hidden), size)
+        rows, labels = np.arange(len(hidden)), np.arange(len(representation.labels), dtype=np.int32)
+        for first in range(0, len(labels), TILE_LABELS):
+            tile = representation.scores(hidden, first, first + TILE_LABELS)
+            part = labels[first : first + TILE_LABELS]
+            cpu.offer_scores(tile, part, rows, size, keys, counts, lowest)
     cpu.take_best(size, keys, counts, found.labels, found.scores)
     return found
 
 
 def propose_all(
-    representation: Representation, X: sparse.csr_matrix, size: int, n_threads: int
+    representation: Representation,
+    X: sparse.csr_matrix,
+    size: int,
+    n_threads: int,
+    index: LabelClusters | None = None,
 ) -> Shortlists:
     """Return the shortlists of all rows."""
     found = Shortlists.empty(X.shape[0], size)
 
     def work(start: int, stop: int) -> None:
-        part = propose(representation, X, start, stop, size)
+        part = propose(representation, X, start, stop, size, index)
         found.labels[start:stop] = part.labels
         found.scores[start:stop] = part.scores
 
-    for_blocks(work, X.shape[0], BLOCK_ROWS, n_threads)
+    for_blocks(work, X.shape[0], block_rows(index), n_threads)
     return found

@@ -15,6 +15,7 @@ from rmls.core.labels import LabelSpace
 from rmls.kernels import cpu
 from rmls.models.blocks import for_blocks
 from rmls.models.combination import HeldOut
+from rmls.models.label_clusters import LabelClusters, build_index
 from rmls.models.packing import round_vectors
 from rmls.models.representation import Representation, join, train_representation
 from rmls.models.residual import ResidualOptions, ResidualTrainer
@@ -22,6 +23,7 @@ from rmls.models.rmls import RMLS
 from rmls.models.shortlist import Shortlists, propose_all
 
 SCORED_ROWS = 1024
+INDEX_ROWS = 256
 
 Rows = NDArray[np.int64]
 
@@ -32,6 +34,8 @@ class Stages:
 
     representation: Representation
     weights: cpu.SparseWeights
+    index: LabelClusters | None = None
+    index_recall: float = 1.0
 
 
 @dataclass
@@ -47,6 +51,8 @@ class TwoStageTrainer:
         Settings of the representations, which are joined; each has its own seed.
     size : int
         Length of the shortlists.
+    indexed : bool
+        Whether labels are searched in clusters.
     seconds : dict of str to float
         Time of every stage so far.
     """
@@ -57,6 +63,8 @@ class TwoStageTrainer:
     space: LabelSpace
     members: list[RMLS]
     size: int
+    indexed: bool
+    seed: int
     precision: str
     options: ResidualOptions
     n_threads: int
@@ -67,7 +75,8 @@ class TwoStageTrainer:
         with self._stage("representation"):
             proposing = self._train_representation(kept)
         with self._stage("shortlists"):
-            listed = propose_all(proposing, self.X, self.size, self.n_threads)
+            index, recall = self._make_index(proposing)
+            listed = propose_all(proposing, self.X, self.size, self.n_threads, index)
         with self._stage("weights"):
             residual = ResidualTrainer.of(
                 self.X,
@@ -80,14 +89,14 @@ class TwoStageTrainer:
             )
             used = np.zeros(self.X.shape[0], dtype=bool)
             used[kept] = True
-            stages = Stages(proposing, residual.solve(used))
+            stages = Stages(proposing, residual.solve(used), index, recall)
         if not len(held_out):
             return stages, None
         with self._stage("held-out rows"):
             found = Shortlists(listed.labels[held_out], listed.scores[held_out])
             held = self.score(stages, held_out, found)
             used[held_out] = True
-            return Stages(proposing, residual.solve(used)), held
+            return replace(stages, weights=residual.solve(used)), held
 
     def _train_representation(self, rows: Rows) -> Representation:
         weights = self.row_weights[rows]
@@ -102,11 +111,18 @@ class TwoStageTrainer:
             labels=round_vectors(joined.labels, self.precision),
         )
 
+    def _make_index(self, proposing: Representation) -> tuple[LabelClusters | None, float]:
+        if not self.indexed:
+            return None, 1.0
+        # Distinct rows come in the order of their fingerprints: the first ones are a fair sample.
+        hidden = proposing.hidden(self.X, 0, min(INDEX_ROWS, self.X.shape[0]))
+        return build_index(proposing, hidden, self.size, self.seed)
+
     def score(self, stages: Stages, rows: Rows, found: Shortlists | None = None) -> HeldOut:
         """Return the scores of some rows' shortlists, with the truth."""
         X = self.X[rows]
         if found is None:
-            found = propose_all(stages.representation, X, self.size, self.n_threads)
+            found = propose_all(stages.representation, X, self.size, self.n_threads, stages.index)
         own = score_shortlists(stages.weights, X, found.labels, self.n_threads)
         return HeldOut(found.labels, own, found.scores, self.Y[rows], self.row_weights[rows])
 

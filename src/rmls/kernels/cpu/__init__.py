@@ -15,7 +15,12 @@ from rmls.kernels.cpu.residual import (
     score_listed,
 )
 from rmls.kernels.cpu.sampler import IN_BATCH, UNIFORM, WEIGHTED, Sampler
-from rmls.kernels.cpu.select import best_of_rows, offer_scores, room_for, take_best
+from rmls.kernels.cpu.select import (
+    best_of_rows,
+    offer_scores,
+    room_for,
+    take_best,
+)
 from rmls.kernels.cpu.sgd import Objective, Params, Rows, Scratch, Visits, make_scratch, run_visits
 from rmls.kernels.cpu.warp import Warp, rank_weights, run_warp
 

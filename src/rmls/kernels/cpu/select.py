@@ -130,23 +130,32 @@ def room_for(n_rows, k):
 
 
 @njit(cache=True, nogil=True)
-def offer_scores(tile, first_label, k, keys, counts, lowest):
-    """Show the scores of some labels, of which the best k of every row are remembered.
+def offer_scores(tile, labels, rows, k, keys, counts, lowest):
+    """Show the scores of some labels to some rows, of which each remembers the best k.
 
     What is not below the score to beat is written down; when the memory is full, the best k are
     kept and the last of them is the new score to beat. Scores are numbers.
+
+    Parameters
+    ----------
+    tile : ndarray of float32, shape (n_rows, n_labels)
+    labels, rows : ndarray of int32 and int64
+        Which labels and which rows of the memory the tile is about; a label is shown once.
+    k : int
+    keys, counts, lowest : ndarray
+        From `room_for`.
     """
-    n_labels = tile.shape[1]
-    for row in range(len(tile)):
-        scores, own = tile[row], keys[row]
-        count, floor = counts[row], lowest[row]
+    n_labels = len(labels)
+    for number in range(len(rows)):
+        row, scores = rows[number], tile[number]
+        own, count, floor = keys[row], counts[row], lowest[row]
         for start in range(0, n_labels, CHUNK):
             stop = min(start + CHUNK, n_labels)
             if _largest(scores, start, stop) < floor:
                 continue
-            for label in range(start, stop):
-                own[count] = _key(scores[label], first_label + label)
-                count += scores[label] >= floor
+            for place in range(start, stop):
+                own[count] = _key(scores[place], labels[place])
+                count += scores[place] >= floor
             if count >= 2 * k:
                 floor = _score_of(_lead(own, count, k))
                 count = k
