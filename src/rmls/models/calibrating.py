@@ -34,6 +34,7 @@ class Calibrating:
     validation_fraction: float = 0.1
     random_state: Any = 0
 
+    _scores_all_labels: bool = True
     label_counts_: NDArray[np.int64]
     _space: LabelSpace
     _rules: dict[str, Rule]
@@ -63,7 +64,7 @@ class Calibrating:
         if not len(held_out) and self._was_interrupted():
             return
         counts = self._count_held_out(X, Y, rows, weights, held_out)
-        if counts is None or not counts.positive.any():
+        if self._scores_all_labels and (counts is None or not counts.positive.any()):
             # Too little to leave anything out: the scores of all rows are all there is.
             counts = count_scores(self, X, Y, rows, weights)
         if counts is None or not counts.positive.any():

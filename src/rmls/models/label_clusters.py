@@ -72,8 +72,15 @@ class LabelClusters:
         sizes = np.diff(indptr).astype(np.float32)
         means = np.add.reduceat(vectors, indptr[:-1], axis=0) / sizes[:, None]
         mean_bias = np.add.reduceat(bias, indptr[:-1]) / sizes
-        means, mean_bias = means.astype(np.float32), mean_bias.astype(np.float32)
-        return cls(means, mean_bias, indptr, labels, vectors, bias, n_probe)
+        return cls(
+            np.asarray(means, dtype=np.float32),
+            np.asarray(mean_bias, dtype=np.float32),
+            indptr,
+            labels,
+            vectors,
+            bias,
+            n_probe,
+        )
 
     def search(self, hidden: Floats, size: int) -> tuple[Any, Any, Any]:
         """Return the memory of `cpu.take_best` with the best labels of every row in it.

@@ -33,6 +33,7 @@ class ShortlistedModel(MultiLabelEstimator):
 
     shortlist_size: int
     tail: float
+    _scores_all_labels = False
 
     representation_: Representation
     weights_: cpu.SparseWeights
