@@ -114,7 +114,7 @@ class ResidualTrainer:
                 parts = list(pool.map(work, pairwise(cuts)))
         lengths, indices, values = (np.concatenate(each) for each in zip(*parts, strict=True))
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        self._solved = rows
+        self._solved = rows.copy()
         return cpu.SparseWeights(indptr, indices, values, np.ones(n_labels, np.float32), bias)
 
     def _problem(self, rows: NDArray[np.bool_]) -> cpu.Problem:
