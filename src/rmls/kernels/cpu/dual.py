@@ -95,15 +95,25 @@ def logistic_step(dual, cost, curvature, margin):
     """Return the best value of one variable in (0, cost) with the others fixed.
 
     Solves ``log(a / (cost - a)) + margin + curvature (a - dual) = 0`` by Newton's method in the
-    logit of ``a / cost``, which cannot leave the interval.
+    logit of ``a / cost``, which cannot leave the interval. The left side rises at least as fast as
+    the logit, so the solution lies between the first logit and ``-margin``. A step out of what is
+    left of that range halves it instead: plain steps can swing from side to side for ever.
     """
     share = dual / cost
     logit = np.log(share / (np.float32(1.0) - share))
+    low, high = min(logit, -margin), max(logit, -margin)
     for _ in range(INNER_STEPS):
         share = np.float32(1.0) / (np.float32(1.0) + np.exp(-logit))
         value = logit + margin + curvature * (share * cost - dual)
-        move = value / (np.float32(1.0) + curvature * cost * share * (np.float32(1.0) - share))
-        logit -= move
+        if value > 0:
+            high = logit
+        else:
+            low = logit
+        slope = np.float32(1.0) + curvature * cost * share * (np.float32(1.0) - share)
+        moved = logit - value / slope
+        if moved < low or moved > high:
+            moved = np.float32(0.5) * (low + high)
+        move, logit = logit - moved, moved
         if abs(move) < np.float32(1e-4):
             break
     logit = min(max(logit, np.float32(-15.0)), np.float32(15.0))
