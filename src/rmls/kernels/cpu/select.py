@@ -125,7 +125,7 @@ def _largest(scores, start, stop):
 
 def room_for(n_rows, k):
     """Return the memory of `offer_scores`: keys, their numbers, and the scores to beat."""
-    lowest = np.full(n_rows, np.finfo(np.float32).min)
+    lowest = np.full(n_rows, -np.inf, np.float32)
     return np.empty((n_rows, 2 * k + CHUNK), np.int64), np.zeros(n_rows, np.int64), lowest
 
 
@@ -134,7 +134,8 @@ def offer_scores(tile, labels, rows, k, keys, counts, lowest):
     """Show the scores of some labels to some rows, of which each remembers the best k.
 
     What is not below the score to beat is written down; when the memory is full, the best k are
-    kept and the last of them is the new score to beat. Scores are numbers.
+    kept and the last of them is the new score to beat. A score that is not a number may count as
+    high or low, but never keeps a row from having k labels.
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ def offer_scores(tile, labels, rows, k, keys, counts, lowest):
                 continue
             for place in range(start, stop):
                 own[count] = _key(scores[place], labels[place])
-                count += scores[place] >= floor
+                count += not scores[place] < floor
             if count >= 2 * k:
                 floor = _score_of(_lead(own, count, k))
                 count = k
