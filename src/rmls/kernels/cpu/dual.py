@@ -143,12 +143,16 @@ def take_up(problem, rows, n_relevant, duals, w, fresh):
 
 @njit(cache=True, nogil=True)
 def choose_active(problem, rows, duals, order):
-    """Write the places of the variables that may move to ``order``; returns their number."""
+    """Write the places of the variables that may move to ``order``; returns their number.
+
+    All of them may where none is above 0: the label was left out of the last solution.
+    """
     costs, added = problem.costs, problem.added
+    everything = len(added) == 0 or not np.any(duals > 0)
     count = 0
     for place in range(len(rows)):
         row = rows[place]
-        if costs[row] > 0 and (len(added) == 0 or added[row] or duals[place] > 0):
+        if costs[row] > 0 and (everything or added[row] or duals[place] > 0):
             order[count] = place
             count += 1
     return count
@@ -243,7 +247,7 @@ def solve_labels(problem, pairs, duals, labels, n_features, bias_out):
     """Solve the problems of ``labels``, one after another.
 
     ``duals`` (one number a pair) and ``bias_out`` (one a label) are written in place. Labels
-    without a relevant row get no weights and the bias -1.
+    without a relevant row of positive cost get no weights and the bias -1.
 
     Returns
     -------
@@ -263,7 +267,8 @@ def solve_labels(problem, pairs, duals, labels, n_features, bias_out):
     for number in range(len(labels)):
         label = labels[number]
         start, stop = pairs.indptr[label], pairs.indptr[label + 1]
-        if pairs.n_relevant[label] == 0:
+        relevant = pairs.rows[start : start + pairs.n_relevant[label]]
+        if not np.any(problem.costs[relevant] > 0):
             bias_out[label] = np.float32(-1.0)
             continue
         if filled + n_features > len(indices):
