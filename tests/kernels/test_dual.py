@@ -338,6 +338,22 @@ def test_a_label_without_relevant_rows_gets_no_weights_and_the_bias_minus_1(loss
 
 
 @both_losses
+def test_a_label_whose_relevant_rows_come_later_is_solved_from_all_rows_then(loss):
+    X, pairs, costs = make_rows(), make_pairs(), make_costs()
+    first_label = pairs.rows[: pairs.n_relevant[0]]
+    added = np.isin(np.arange(N_ROWS), first_label)
+    first = solve(make_problem(X, loss, np.where(added, 0, costs).astype(np.float32)), pairs)
+    assert first.bias[0] == -1
+    assert not first.weights[0].any()
+    assert not first.duals[: pairs.indptr[1]].any()
+    problem = make_problem(X, loss, costs, added)
+    second = solve(problem, pairs, first.duals)
+    wanted = reference(label_problem(problem, X, pairs, 0), loss)
+    np.testing.assert_allclose(second.weights[0], wanted[:-1], atol=2e-4)
+    assert second.bias[0] == pytest.approx(wanted[-1], abs=2e-4)
+
+
+@both_losses
 def test_only_what_is_small_is_pruned(loss):
     X, pairs = make_rows(), make_pairs()
     whole = solve(make_problem(X, loss), pairs)
@@ -365,9 +381,9 @@ def test_a_label_is_solved_alike_alone_and_among_others(loss, max_epochs):
         assert np.isnan(part.bias[others]).all()
 
 
-def make_trainer(loss, n_threads, n_labels=23):
+def make_trainer(loss, n_threads, n_labels=23, tolerance=0.1, max_epochs=10):
     X, pairs = make_rows(), make_pairs(n_labels=n_labels)
-    options = ResidualOptions(loss, 1.0, 0.1, 10, 0.05, 0.0)
+    options = ResidualOptions(loss, 1.0, tolerance, max_epochs, 0.05, 0.0)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, N_ROWS)
     return ResidualTrainer(X, pairs, weights, np.zeros(0, np.float32), options, n_threads)
 
@@ -402,3 +418,15 @@ def test_the_trainer_learns_nothing_from_rows_that_are_not_marked(loss):
     other.X = sparse.csr_matrix(other.X.toarray() * np.where(rows, 1, 9)[:, None], dtype=np.float32)
     for left, right in zip(wanted, other.solve(rows), strict=True):
         np.testing.assert_array_equal(left, right)
+
+
+@both_losses
+def test_the_trainer_learns_from_rows_that_are_marked_later(loss):
+    rows = np.arange(N_ROWS) % 3 > 0
+    late, whole = (make_trainer(loss, 1, tolerance=1e-4, max_epochs=5000) for _ in range(2))
+    first = late.solve(rows)
+    rows[:] = True  # The caller's array is not the trainer's memory of what it has solved.
+    second, wanted = late.solve(rows), whole.solve(rows)
+    before, after = (np.abs(found.bias - wanted.bias).mean() for found in (first, second))
+    assert before > 0.05
+    assert after < 0.5 * before

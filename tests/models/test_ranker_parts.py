@@ -1,0 +1,311 @@
+"""The parts of RMLSRanker: held-out rows, the combination of two scores, fewer bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from rmls import RMLS, make_longtail
+from rmls.core.labels import read_labels
+from rmls.features import unit_rows
+from rmls.kernels import cpu
+from rmls.models.combination import (
+    N_BANDS,
+    N_TERMS,
+    Combination,
+    Frequencies,
+    HeldOut,
+    bands,
+    fit_combination,
+    plain_combination,
+    regress,
+)
+from rmls.models.packing import pack_vectors, round_vectors
+from rmls.models.representation import Representation, join
+from rmls.models.residual import ResidualOptions, quantize
+from rmls.models.shortlist import propose_all
+from rmls.models.two_stage import TwoStageTrainer
+
+N_LABELS = 60
+
+
+# -- rows that are held out ----------------------------------------------------------------------
+
+
+def make_trainer(Y: Any, data: Any, loss: str, offset: float, size: int) -> TwoStageTrainer:
+    space, Y = read_labels(Y)
+    options = ResidualOptions(loss, 1.0, 0.3, 10, 0.1, offset)
+    members = [RMLS(8, max_iter=3, normalize="none", random_state=0)]
+    weights = np.ones(Y.shape[0])
+    return TwoStageTrainer(
+        unit_rows(data.train.X), Y, weights, space, members, size, "float32", options, 1
+    )
+
+
+@pytest.mark.parametrize("size", [15, N_LABELS])
+@pytest.mark.parametrize("offset", [0.0, 0.5])
+@pytest.mark.parametrize("loss", cpu.DUAL_LOSSES)
+@pytest.mark.parametrize("change", ["cleared", "shuffled", "drawn"])
+def test_labels_of_held_out_rows_do_not_touch_the_scores_they_are_judged_by(
+    change: str, loss: str, offset: float, size: int
+) -> None:
+    data = make_longtail(400, 200, N_LABELS, labels_per_row=3, random_state=1)
+    truth = data.train.Y.toarray()
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(truth))
+    left_out, kept = np.sort(order[:100]), np.sort(order[100:])
+    truth[kept, -5:] = 0
+    truth[left_out[:20], -5:] = 1
+    other = truth.copy()
+    if change == "cleared":
+        other[left_out] = 0
+    elif change == "shuffled":
+        other[left_out] = truth[rng.permutation(left_out)]
+    else:
+        other[left_out] = rng.random((100, N_LABELS)) < 0.3
+    results = []
+    for Y in (truth, other):
+        trainer = make_trainer(sparse.csr_matrix(Y), data, loss, offset, size)
+        results.append(trainer.fit(kept, left_out))
+    (stages, held), (other_stages, other_held) = results
+    assert held is not None
+    assert other_held is not None
+    np.testing.assert_array_equal(held.labels, other_held.labels)
+    np.testing.assert_array_equal(held.other, other_held.other)
+    np.testing.assert_array_equal(held.own, other_held.own)
+    assert (held.truth != other_held.truth).nnz > 50
+    # Afterwards the weights do learn from them.
+    assert not np.array_equal(stages.weights.bias, other_stages.weights.bias)
+
+
+def make_held() -> HeldOut:
+    labels = np.int32([[0, 2], [1, 3], [0, 1]])
+    truth = sparse.csr_matrix([[1, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 0]])
+    scores = np.arange(6, dtype=np.float32).reshape(3, 2)
+    return HeldOut(labels, scores, -scores, truth, np.array([1.0, 2.0, 5.0]))
+
+
+def test_recall_and_what_is_missed_are_weighted_by_row() -> None:
+    held = make_held()
+    assert held.relevant.tolist() == [[True, True], [False, True], [False, False]]
+    assert held.recall == pytest.approx((2 + 2 * 1) / (3 + 2 * 2))
+    assert held.unlisted == pytest.approx((1 + 2 * 1) / 8)
+
+
+def test_rows_without_labels_have_full_recall() -> None:
+    held = make_held()
+    empty = HeldOut(held.labels, held.own, held.other, 0 * held.truth, held.weights)
+    empty.truth.eliminate_zeros()
+    assert (empty.recall, empty.unlisted) == (1.0, 0.0)
+
+
+def test_stacked_parts_keep_rows_and_their_truth_together() -> None:
+    held = make_held()
+    both = HeldOut.stack([held, held])
+    assert both.labels.shape == (6, 2)
+    np.testing.assert_array_equal(both.relevant, np.vstack([held.relevant] * 2))
+    assert both.recall == held.recall
+    assert both.weights.tolist() == [1.0, 2.0, 5.0] * 2
+
+
+# -- the combination -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bands_sum_to_1_and_follow_the_logarithm(seed: int) -> None:
+    positives = np.exp(np.random.default_rng(seed).uniform(-1, 9, 200))
+    near = bands(positives)
+    assert near.shape == (200, N_BANDS)
+    assert (near >= 0).all()
+    np.testing.assert_allclose(near.sum(axis=1), 1)
+    assert ((near > 0).sum(axis=1) <= 2).all()
+    place = near @ np.arange(N_BANDS)
+    wanted = np.log(np.maximum(positives, 1)) / np.log(positives.max()) * (N_BANDS - 1)
+    np.testing.assert_allclose(place, wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("positives", [[0.0, 0.0], [1.0], [1.0, 2.0], []], ids=str)
+def test_bands_of_rare_labels_alone_sum_to_1(positives: list[float]) -> None:
+    np.testing.assert_allclose(bands(np.array(positives)).sum(axis=1), np.ones(len(positives)))
+
+
+def test_favour_is_1_for_the_most_frequent_label_and_grows_with_rarity() -> None:
+    counts = Frequencies(np.array([100.0, 0.0, 10.0, 1.0, 100.0]), 1000.0)
+    favour = counts.favour(1.0)
+    assert favour[0] == favour[4] == 1
+    assert 1 < favour[2] < favour[3] < favour[1]
+    np.testing.assert_allclose(counts.favour(0.5), np.sqrt(favour))
+    assert counts.favour(0.0).tolist() == [1.0] * 5
+
+
+def test_frequencies_weigh_the_rows() -> None:
+    Y = sparse.csr_matrix([[1, 0], [1, 1]])
+    counts = Frequencies.of(Y, np.array([2.0, 0.5]))
+    assert counts.positives.tolist() == [2.5, 0.5]
+    assert counts.total == 2.5
+
+
+def simulate(theta: np.ndarray, knots: np.ndarray, n_rows: int = 6000, seed: int = 0) -> Any:
+    """Held-out rows whose labels follow the given combination, and their true logits."""
+    rng = np.random.default_rng(seed)
+    positives = np.exp2(np.linspace(0, 10, N_LABELS))
+    labels = np.sort([rng.permutation(N_LABELS)[:10] for _ in range(n_rows)], axis=1)
+    own, other = rng.normal(size=(2, n_rows, 10)).astype(np.float32)
+    logits = np.empty_like(own)
+    mixture = Combination(theta, knots).mixture(positives)
+    cpu.mix_listed(labels.astype(np.int32), own, other, mixture, logits)
+    relevant = rng.random(logits.shape) < 1 / (1 + np.exp(-logits))
+    rows = np.repeat(np.arange(n_rows), relevant.sum(axis=1))
+    truth = sparse.csr_matrix(
+        (np.ones(len(rows), np.int32), (rows, labels[relevant])), shape=(n_rows, N_LABELS)
+    )
+    held = HeldOut(labels.astype(np.int32), own, other, truth, np.ones(n_rows))
+    return held, Frequencies(positives, 2000.0), logits
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_combination_recovers_the_logits_that_made_the_labels(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    theta = np.zeros((N_BANDS, N_TERMS))
+    theta[:, 0] = rng.normal(-1, 0.3, N_BANDS)
+    theta[:, 1] = rng.uniform(0.5, 2, N_BANDS)
+    theta[:, 4] = rng.uniform(-1, 1, N_BANDS)
+    held, frequencies, logits = simulate(theta, np.zeros(3, np.float32), seed=seed)
+    found = fit_combination(held, frequencies, 0.0)
+    assert found.theta.shape == (N_BANDS, N_TERMS)
+    errors = held.combined(found.mixture(frequencies.positives)) - logits
+    assert np.sqrt(np.mean(errors**2)) < 0.15
+    plain = held.combined(plain_combination().mixture(frequencies.positives)) - logits
+    assert np.sqrt(np.mean(plain**2)) > 0.5
+
+
+def test_the_combination_bends_where_the_scores_do() -> None:
+    theta = np.tile([-1.0, 0.0, 2.0, 0.0, 1.0, -1.0], (N_BANDS, 1))
+    held, frequencies, logits = simulate(theta, np.zeros(3, np.float32))
+    errors = held.combined(fit_combination(held, frequencies, 0.0).mixture(frequencies.positives))
+    errors -= logits
+    assert np.sqrt(np.mean(errors**2)) < 0.3
+    straight = LogisticRegression().fit(
+        np.column_stack([held.own.ravel(), held.other.ravel()]), held.relevant.ravel()
+    )
+    line = straight.decision_function(np.column_stack([held.own.ravel(), held.other.ravel()]))
+    assert np.sqrt(np.mean((line - logits.ravel()) ** 2)) > 0.4
+
+
+def test_the_tail_raises_labels_by_the_logarithm_of_their_favour() -> None:
+    theta = np.tile([-0.5, 1.0, 0.0, 0.0, 0.5, 0.0], (N_BANDS, 1))
+    held, frequencies, _ = simulate(theta, np.zeros(3, np.float32))
+    scores = [
+        held.combined(fit_combination(held, frequencies, tail).mixture(frequencies.positives))
+        for tail in (0.0, 1.0)
+    ]
+    raised = scores[1] - scores[0]
+    wanted = np.log(frequencies.favour(1.0))[held.labels]
+    assert wanted.max() > 1
+    assert np.abs(raised - wanted).mean() < 0.12
+    assert np.corrcoef(raised.ravel(), wanted.ravel())[0, 1] > 0.95
+
+
+@pytest.mark.parametrize("relevant", [0, 1])
+def test_without_both_kinds_of_pairs_the_plain_combination_is_used(relevant: int) -> None:
+    held = make_held()
+    truth = sparse.csr_matrix(np.full((3, 4), relevant))
+    one_kind = HeldOut(held.labels, held.own, held.other, truth, held.weights)
+    found = fit_combination(one_kind, Frequencies(np.ones(4), 8.0), 0.25)
+    np.testing.assert_array_equal(found.theta, plain_combination().theta)
+    # The higher both scores, the higher the result.
+    mixture = found.mixture(np.ones(4))
+    assert (mixture.coefficients[:, [1, 4]] > 0).all()
+
+
+def test_regression_is_the_one_of_scikit_learn_on_scaled_columns() -> None:
+    rng = np.random.default_rng(0)
+    design = (rng.normal(size=(500, 4)) * [1, 10, 0.1, 3]).astype(np.float32)
+    design[:, 0] = 1
+    relevant = rng.random(500) < 1 / (1 + np.exp(-design @ [0.5, 0.1, -5, 0.3]))
+    weights = rng.uniform(0.5, 2, 500).astype(np.float32)
+    scale = np.sqrt((design.astype(np.float64) ** 2).mean(axis=0))
+    model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=1000)
+    model.fit(design / scale, relevant, sample_weight=weights)
+    np.testing.assert_allclose(
+        regress(design, relevant, weights), model.coef_[0] / scale, rtol=1e-3, atol=1e-4
+    )
+
+
+def test_regression_survives_columns_without_numbers_and_separable_pairs() -> None:
+    design = np.zeros((40, 2), np.float32)
+    design[:, 0] = np.linspace(-100, 100, 40)
+    theta = regress(design, design[:, 0] > 0, np.full(40, 1e4, np.float32))
+    assert np.isfinite(theta).all()
+    assert theta[0] > 0
+    assert theta[1] == 0
+
+
+# -- vectors -------------------------------------------------------------------------------------
+
+
+def make_representation(seed: int, activation: str = "tanh") -> Representation:
+    rng = np.random.default_rng(seed)
+    arrays = [rng.normal(size=shape).astype(np.float32) for shape in ((20, 5), 5, (30, 5), 30)]
+    return Representation(*arrays, activation)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "linear", "relu"])
+def test_joined_representations_score_the_mean(activation: str) -> None:
+    X = sparse.random(9, 20, 0.5, "csr", np.float32, rng=np.random.default_rng(0))
+    parts = [make_representation(seed, activation) for seed in range(3)]
+    joined = join(parts)
+    scores = [part.scores(part.hidden(X, 0, 9)) for part in [*parts, joined]]
+    np.testing.assert_allclose(scores[3], np.mean(scores[:3], axis=0), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("size", [1, 7, 30])
+def test_shortlists_are_the_best_labels_in_their_order(
+    size: int, n_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rmls.models.shortlist.TILE_LABELS", 8)
+    monkeypatch.setattr("rmls.models.shortlist.BLOCK_ROWS", 4)
+    X = sparse.random(11, 20, 0.5, "csr", np.float32, rng=np.random.default_rng(0))
+    vectors = make_representation(0)
+    found = propose_all(vectors, X, size, n_threads)
+    scores = vectors.scores(vectors.hidden(X, 0, 11))
+    wanted = np.sort(np.argsort(-scores, axis=1, kind="stable")[:, :size], axis=1)
+    np.testing.assert_array_equal(found.labels, wanted)
+    np.testing.assert_allclose(
+        found.scores, np.take_along_axis(scores, wanted, axis=1), rtol=1e-5, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(("precision", "bytes_each"), [("float32", 4), ("int16", 2), ("int8", 1)])
+def test_rounded_vectors_are_packed_without_loss(precision: str, bytes_each: int) -> None:
+    vectors = np.random.default_rng(0).normal(size=(40, 7)).astype(np.float32)
+    vectors[3] = 0
+    vectors[4] *= 1e-6 if precision != "int16" else 1
+    rounded = round_vectors(vectors, precision)
+    tolerance = {"float32": 0, "int16": 1e-3, "int8": 1 / 64}[precision]
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    assert (np.abs(rounded - vectors) <= tolerance * largest).all()
+    np.testing.assert_array_equal(round_vectors(rounded, precision), rounded)
+    assert pack_vectors("v", rounded, precision)["v"].nbytes == bytes_each * vectors.size
+
+
+@pytest.mark.parametrize(("precision", "most"), [("int16", 32767), ("int8", 127)])
+def test_quantized_weights_are_off_by_half_a_step_at_most(precision: str, most: int) -> None:
+    rng = np.random.default_rng(0)
+    lengths = np.array([4, 0, 9, 1, 0])
+    values = (rng.normal(size=14) * np.repeat([1e-3, 1, 50, 1, 1], lengths)).astype(np.float32)
+    one = np.ones(5, np.float32)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    full = cpu.SparseWeights(indptr, np.arange(14, dtype=np.uint16), values, one, one)
+    small = quantize(full, precision)
+    scale = np.repeat(small.scale, lengths)
+    assert small.values.dtype == precision
+    assert (np.abs(small.values * scale - values) <= 0.5001 * scale).all()
+    np.testing.assert_allclose(
+        np.maximum.reduceat(np.abs(small.values.astype(int)), [0, 4, 13]), most
+    )
