@@ -15,8 +15,10 @@ TINY = np.finfo(np.float32).smallest_subnormal
 
 def best_of_tiles(block, k, width):
     memory = cpu.room_for(len(block), k)
+    rows, numbers = np.arange(len(block)), np.arange(block.shape[1], dtype=np.int32)
     for first in range(0, block.shape[1], width):
-        cpu.offer_scores(block[:, first : first + width], first, k, *memory)
+        part = slice(first, first + width)
+        cpu.offer_scores(block[:, part], numbers[part], rows, k, *memory)
     labels = np.full((len(block), k), -1, np.int32)
     scores = np.full((len(block), k), np.nan, np.float32)
     cpu.take_best(k, memory[0], memory[1], labels, scores)
@@ -76,13 +78,29 @@ def test_tiles_agree_with_the_selection_from_whole_rows(seed):
         np.testing.assert_array_equal(np.sort(scores, axis=1), np.sort(ranked, axis=1))
 
 
-def test_labels_are_numbered_from_the_first_of_the_tile():
+def test_labels_may_come_in_any_order_and_to_some_rows_only():
+    rng = np.random.default_rng(0)
+    block = rng.integers(-3, 4, (9, 70)).astype(np.float32)
+    memory = cpu.room_for(9, 6)
+    for part in np.array_split(rng.permutation(70).astype(np.int32), 8):
+        for rows in (np.array([4, 0, 8]), np.array([1, 7, 2, 6])):
+            cpu.offer_scores(block[np.ix_(rows, part)], part, rows, 6, *memory)
+    assert memory[1][[3, 5]].tolist() == [0, 0]
+    served = np.array([0, 1, 2, 4, 6, 7, 8])
+    labels, scores = np.empty((7, 6), np.int32), np.empty((7, 6), np.float32)
+    cpu.take_best(6, memory[0][served], memory[1][served], labels, scores)
+    wanted, exact = best_of_tiles(block[served], 6, 70)
+    np.testing.assert_array_equal(labels, wanted)
+    np.testing.assert_array_equal(scores, exact)
+
+
+def test_labels_with_large_numbers_are_told_apart():
     memory = cpu.room_for(1, 2)
-    many = 2**31 - 20
-    cpu.offer_scores(np.float32([[5.0, 1.0, 5.0]]), many, 2, *memory)
+    numbers = np.int32([2**31 - 20, 2**31 - 19, 2**31 - 2])
+    cpu.offer_scores(np.float32([[5.0, 1.0, 5.0]]), numbers, np.zeros(1, np.int64), 2, *memory)
     labels, scores = np.empty((1, 2), np.int32), np.empty((1, 2), np.float32)
     cpu.take_best(2, memory[0], memory[1], labels, scores)
-    assert labels.tolist() == [[many, many + 2]]
+    assert labels.tolist() == [[2**31 - 20, 2**31 - 2]]
     assert scores.tolist() == [[5.0, 5.0]]
 
 

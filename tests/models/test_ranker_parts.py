@@ -42,7 +42,7 @@ def make_trainer(Y: Any, data: Any, loss: str, offset: float, size: int) -> TwoS
     members = [RMLS(8, max_iter=3, normalize="none", random_state=0)]
     weights = np.ones(Y.shape[0])
     return TwoStageTrainer(
-        unit_rows(data.train.X), Y, weights, space, members, size, "float32", options, 1
+        unit_rows(data.train.X), Y, weights, space, members, size, False, 0, "float32", options, 1
     )
 
 
