@@ -112,10 +112,12 @@ class ShortlistedModel(MultiLabelEstimator):
             labels, final, first = self._score_part(X, start, stop)
             part = result[start:stop]
             part[:] = self.representation_.scores(self.representation_.hidden(X, start, stop))
-            # All that is not listed goes below what is.
+            # All that is not listed goes below what is, however large the scores are.
             part -= first.min(axis=1, keepdims=True)
             np.minimum(part, 0, out=part)
-            part += final.min(axis=1, keepdims=True) - np.float32(1e-3)
+            least = final.min(axis=1, keepdims=True)
+            below = np.nextafter(least, np.float32(-np.inf))
+            part += np.minimum(least - np.float32(1e-3), below)
             np.put_along_axis(part, labels, final, axis=1)
 
         for_blocks(work, X.shape[0], BLOCK_ROWS, 1)
