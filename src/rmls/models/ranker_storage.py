@@ -54,7 +54,7 @@ def read_ranker(model: RMLSRanker, fitted: dict[str, Any], archive: Archive) -> 
     """Set the fitted state of a ranker from what `ranker_arrays` returned."""
     d, m, k = int(model.n_features_in_), model._space.n_labels, int(fitted["n_components"])
     check_choice("activation", fitted["activation"], cpu.ACTIVATIONS)
-    check_choice("precision", model.precision, tuple(PRECISIONS))
+    model._check_options()
     for name in NUMBERS:
         check_number(name, fitted[name], positive=False)
         setattr(model, f"{name}_", float(fitted[name]))
