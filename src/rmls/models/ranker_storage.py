@@ -27,6 +27,8 @@ NUMBERS = ("shortlist_recall", "index_recall", "unlisted")
 def ranker_arrays(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the fitted state as plain values and arrays."""
     vectors, precision = model.representation_, model.precision
+    if model.weights_.values.dtype != PRECISIONS.get(precision):
+        raise InputError(f"precision was changed to {precision!r} after fit; fit the model again.")
     arrays: dict[str, NDArray[Any]] = dict(model._normalizer.as_arrays())
     arrays |= pack_vectors("features", vectors.features, precision)
     arrays |= pack_vectors("labels", vectors.labels, precision)
