@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import rmls
 from rmls import RMLS, RMLSRanker, make_longtail
 from rmls.archive import read_archive, write_archive
-from rmls.core.errors import ArchiveError
+from rmls.core.errors import ArchiveError, InputError
 
 DATA = make_longtail(900, 600, 80, labels_per_row=3, random_state=2)
 PRECISIONS = ("float32", "int16", "int8")
@@ -83,6 +84,15 @@ def test_fewer_bytes_make_smaller_folders(tmp_path: Path) -> None:
         sizes.append(sum(path.stat().st_size for path in files))
     assert sizes[1] < 0.75 * sizes[0]
     assert sizes[2] < 0.75 * sizes[1]
+
+
+def test_a_precision_changed_after_the_fit_is_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    model = pickle.loads(pickle.dumps(fitted())).set_params(precision="int8")
+    with pytest.raises(InputError, match="precision was changed to 'int8' after fit"):
+        model.save(tmp_path / "model")
+    assert not list(tmp_path.iterdir())
 
 
 # -- damage --------------------------------------------------------------------------------------
