@@ -1,7 +1,8 @@
-"""Distinct training rows in an order that depends on their content alone.
+"""Rows in an order that depends on their content alone.
 
-Training on them makes a fitted model independent of the order of the rows, and makes an integer
-sample weight the same thing as repeating the row.
+Training on distinct rows in that order makes a fitted model independent of the order of the rows,
+and makes an integer sample weight the same thing as repeating the row. Random draws from rows and
+labels in that order do not depend on how either were ordered.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from rmls.core.sparse import label_counts
 
 BLOCK = 1 << 17
 
@@ -35,6 +38,36 @@ def distinct_rows(
     totals = np.zeros(len(first))
     np.add.at(totals, group, weights[used])
     return used[first].astype(np.int64), totals
+
+
+def canonical_order(
+    X: sparse.csr_matrix, Y: sparse.csr_matrix
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows and the labels in an order that forgets the one they were given in.
+
+    Labels come by ascending count. Rows are told apart by their features, the counts of their
+    labels and, two steps on, by the rows that have these labels too. What is still equal then is a
+    copy, or (in made-up data) something that could be exchanged for the other.
+
+    Examples
+    --------
+    >>> X = sparse.csr_matrix(np.array([[1], [2], [3]], dtype=np.float32))
+    >>> Y = sparse.csr_matrix(np.array([[1, 0], [1, 1], [1, 0]], dtype=np.int32))
+    >>> rows, labels = canonical_order(X, Y)
+    >>> again, swapped = canonical_order(X[[2, 0, 1]], Y[[2, 0, 1]][:, [1, 0]])
+    >>> X[rows].toarray().tolist() == X[[2, 0, 1]][again].toarray().tolist()
+    True
+    >>> labels.tolist(), swapped.tolist()
+    ([1, 0], [0, 1])
+    """
+    counts = label_counts(Y)
+    by_row = Y.astype(np.uint64)
+    row_keys, label_keys = _mix(_fingerprints(X)), _mix(counts.astype(np.uint64) + np.uint64(1))
+    for _ in range(2):
+        row_keys = _mix(row_keys + by_row @ label_keys)
+        label_keys = _mix(label_keys + by_row.T @ row_keys)
+    rows = np.argsort(row_keys, kind="stable")
+    return rows.astype(np.int64), np.lexsort((label_keys, counts)).astype(np.int64)
 
 
 def _fingerprints(matrix: sparse.csr_matrix) -> NDArray[np.uint64]:
