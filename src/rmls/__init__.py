@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from rmls.datasets import Dataset, make_longtail
+    from rmls.imbalance import LPROS, LPRUS, MLROS, MLRUS, MLSMOTE, REMEDIAL
     from rmls.metrics import evaluate
     from rmls.models import (
         BMLPL,
@@ -48,10 +49,16 @@ _HOME = {
     "FaIE": "rmls.models",
     "KNN": "rmls.models",
     "LEML": "rmls.models",
+    "LPROS": "rmls.imbalance",
+    "LPRUS": "rmls.imbalance",
     "load": "rmls.models.storage:load_model",
     "make_longtail": "rmls.datasets",
+    "MLROS": "rmls.imbalance",
+    "MLRUS": "rmls.imbalance",
+    "MLSMOTE": "rmls.imbalance",
     "MostFrequent": "rmls.models",
     "PLST": "rmls.models",
+    "REMEDIAL": "rmls.imbalance",
     "RMLS": "rmls.models",
     "RMLSRanker": "rmls.models",
     "WSABIE": "rmls.models",
@@ -64,7 +71,13 @@ __all__ = [
     "CSSP",
     "KNN",
     "LEML",
+    "LPROS",
+    "LPRUS",
+    "MLROS",
+    "MLRUS",
+    "MLSMOTE",
     "PLST",
+    "REMEDIAL",
     "RMLS",
     "WSABIE",
     "AllIrrelevant",

@@ -1,4 +1,9 @@
-"""How unequal the labels of a data set are, and folds that spread them evenly."""
+"""How unequal the labels of a data set are; folds and resamplers that even them out."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from rmls.imbalance.folds import StratifiedFolds, assign_folds
 from rmls.imbalance.plot import plot_imbalance
@@ -16,7 +21,24 @@ from rmls.imbalance.statistics import (
     scumble_per_row,
 )
 
+if TYPE_CHECKING:
+    from rmls.imbalance.lpros import LPROS
+    from rmls.imbalance.lprus import LPRUS
+    from rmls.imbalance.mlros import MLROS
+    from rmls.imbalance.mlrus import MLRUS
+    from rmls.imbalance.mlsmote import MLSMOTE
+    from rmls.imbalance.remedial import REMEDIAL
+
+RESAMPLERS = ("LPROS", "LPRUS", "MLROS", "MLRUS", "MLSMOTE", "REMEDIAL")
+
 __all__ = [
+    "LPROS",
+    "LPRUS",
+    "MLROS",
+    "MLRUS",
+    "MLSMOTE",
+    "REMEDIAL",
+    "RESAMPLERS",
     "GroupSummary",
     "ImbalanceReport",
     "StratifiedFolds",
@@ -35,3 +57,10 @@ __all__ = [
     "scumble_per_row",
     "summarise_groups",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a resampler on first use: the statistics do without scikit-learn."""
+    if name in RESAMPLERS:
+        return getattr(import_module(f"{__name__}.{name.lower()}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
