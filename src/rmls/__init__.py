@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Calibrated,
         FaIE,
         MostFrequent,
+        Resampled,
         RMLSRanker,
     )
     from rmls.models.storage import load_model as load
@@ -59,6 +60,7 @@ _HOME = {
     "MostFrequent": "rmls.models",
     "PLST": "rmls.models",
     "REMEDIAL": "rmls.imbalance",
+    "Resampled": "rmls.models",
     "RMLS": "rmls.models",
     "RMLSRanker": "rmls.models",
     "WSABIE": "rmls.models",
@@ -87,6 +89,7 @@ __all__ = [
     "FaIE",
     "MostFrequent",
     "RMLSRanker",
+    "Resampled",
     "evaluate",
     "load",
     "make_longtail",

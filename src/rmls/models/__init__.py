@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rmls.models.neighbours import KNN
     from rmls.models.plst import PLST
     from rmls.models.ranker import RMLSRanker
+    from rmls.models.resampled import Resampled
     from rmls.models.rmls import RMLS
     from rmls.models.wsabie import WSABIE
 
@@ -38,6 +39,7 @@ _HOME = {
     "FaIE": "faie",
     "MostFrequent": "frequent",
     "RMLSRanker": "ranker",
+    "Resampled": "resampled",
 }
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "FaIE",
     "MostFrequent",
     "RMLSRanker",
+    "Resampled",
 ]
 
 

@@ -15,6 +15,8 @@ from rmls.archive import Archive, check_arrays, read_archive, write_archive
 from rmls.core.errors import ArchiveError, InputError, RmlsError
 from rmls.core.labels import CONTAINERS, LabelSpace
 from rmls.decide import MacroF1, Rule, make_rule
+from rmls.imbalance import RESAMPLERS
+from rmls.imbalance.resampling import Resampler
 from rmls.models.base import MultiLabelEstimator
 from rmls.models.decision_storage import (
     calibration_numbers,
@@ -136,6 +138,10 @@ def _to_plain(name: str, value: Any) -> Any:
         params = value.get_params(deep=False)
         plain = {key: _to_plain(key, each) for key, each in params.items()}
         return {"estimator": type(value).__name__, "params": plain}
+    if isinstance(value, Resampler) and type(value).__name__ in RESAMPLERS:
+        params = value.get_params(deep=False)
+        plain = {key: _to_plain(key, each) for key, each in params.items()}
+        return {"resampler": type(value).__name__, "params": plain}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -156,4 +162,12 @@ def _read_param(value: Any) -> Any:
         return make_rule(value["rule"])
     if isinstance(value, dict) and "estimator" in value:
         return _method(value["estimator"])(**_from_plain(value["params"]))
+    if isinstance(value, dict) and "resampler" in value:
+        return _resampler(value["resampler"])(**_from_plain(value["params"]))
     return value
+
+
+def _resampler(name: Any) -> Any:
+    if name not in RESAMPLERS:
+        raise InputError(f"unknown resampler {name!r}")
+    return getattr(import_module("rmls.imbalance"), name)
