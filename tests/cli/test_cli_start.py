@@ -15,7 +15,7 @@ import rmls
 from rmls.core.errors import RmlsWarning
 
 HEAVY = ("numba", "sklearn", "scipy", "numpy", "matplotlib", "pandas")
-COMMANDS = ("demo", "stats", "train", "predict", "evaluate", "convert", "datasets")
+COMMANDS = ("demo", "stats", "train", "predict", "evaluate", "convert", "resample", "datasets")
 PROBE = """
 import resource, sys
 from rmls.cli import main
@@ -29,7 +29,9 @@ print(usage.ru_utime + usage.ru_stime, file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["train", "--help"], ["resample", "--help"], ["--version"]]
+)
 def test_help_imports_nothing_heavy_and_takes_less_than_a_second(arguments):
     command = [sys.executable, "-c", PROBE.format(heavy=HEAVY), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -17,6 +17,7 @@ from rmls.cli.evaluate import evaluate
 from rmls.cli.failures import PlainFailures
 from rmls.cli.help import show_help_without_command
 from rmls.cli.predict import predict
+from rmls.cli.resample import resample
 from rmls.cli.stats import stats
 from rmls.cli.train import train
 
@@ -27,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, stats, train, predict, evaluate, convert):
+for command in (demo, stats, train, predict, evaluate, convert, resample):
     app.command()(command)
 app.add_typer(bench_app, name="bench")
 app.add_typer(datasets_app, name="datasets")
