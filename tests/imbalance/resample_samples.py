@@ -80,8 +80,10 @@ def reference_mlros(sets: list[frozenset[int]], share: float, draw: random.Rando
         for label in list(bags):
             if to_clone == len(clones):
                 break
-            clones.append(draw.choice(bags[label]))
             now, _ = ratios_of(sets + [sets[row] for row in clones])
+            if now[label] > mean:
+                clones.append(draw.choice(bags[label]))
+                now, _ = ratios_of(sets + [sets[row] for row in clones])
             if now[label] <= mean:
                 del bags[label]
     return clones
@@ -106,7 +108,8 @@ def reference_mlrus_turns(
             if len(deleted) == to_delete:
                 break
             there = [row for row in bags[label] if row not in deleted]
-            if there:
+            now, _ = ratios_of([s for row, s in enumerate(sets) if row not in deleted])
+            if there and label in now and now[label] < mean:
                 deleted.add(draw.choice(there))
                 now, _ = ratios_of([s for row, s in enumerate(sets) if row not in deleted])
             if not there or label not in now or now[label] >= mean:

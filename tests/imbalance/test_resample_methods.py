@@ -48,25 +48,35 @@ def problems(draw: st.DrawFn) -> sparse.csr_matrix:
 # -- ML-ROS --------------------------------------------------------------------------------------
 
 # a is in 12 rows, b in 6, c in 2, d in 1: IRLbl 1, 2, 6, 12; MeanIR 5.25; c and d are rare.
-BY_HAND = [{0}] * 6 + [{0, 1}] * 6 + [{2}, {2, 3}]
+BY_HAND = [{0}] * 6 + [{0, 1}] * 6 + [{2}, {2}, {3}]
 Y_HAND = np.array([[label in row for label in range(4)] for row in BY_HAND], dtype=int)
 
 
 def test_mlros_by_hand() -> None:
-    # d has the first turn: row 13 is its only one. Then a 12, c 3, d 2: IRLbl 6, d stays.
-    # c's turn: row 12 or 13, and c has 4: IRLbl 3, c leaves. d again: d has 3 (or 4 where c drew
-    # row 13): IRLbl 4 at most, d leaves. That is all, though half of the rows would be 7.
+    # d has the first turn: row 14 is its only one. Then d has 2: IRLbl 6, d stays.
+    # c's turn: row 12 or 13, and c has 3: IRLbl 4, c leaves. d again: d has 3: IRLbl 4, d leaves.
+    # That is all, though half of the rows would be 8.
     sampler = MLROS(0.5)
     _, Y_new = sampler.fit_resample(numbered(Y_HAND), Y_HAND)
-    clones = sampler.sample_indices_[14:].tolist()
-    assert clones[0] == 13
+    clones = sampler.sample_indices_[15:].tolist()
+    assert clones[0] == clones[2] == 14
     assert clones[1] in (12, 13)
-    assert clones[2] == 13
     assert len(clones) == 3
-    assert counts_of(Y_new)[2] == 5
-    two = MLROS(2 / 14)
+    assert counts_of(Y_new).tolist() == [12, 6, 3, 3]
+    two = MLROS(2 / 15)
     two.fit_resample(numbered(Y_HAND), Y_HAND)
-    assert two.sample_indices_[14:].tolist() == clones[:2]
+    assert two.sample_indices_[15:].tolist() == clones[:2]
+
+
+def test_mlros_skips_a_label_that_clones_of_others_were_enough_for() -> None:
+    # The same counts, but d shares its row with c: after d's turn c has 3 rows, IRLbl 4, and leaves
+    # without a turn; d has another one.
+    rows = [{0}] * 6 + [{0, 1}] * 6 + [{2}, {2, 3}]
+    Y_shared = np.array([[label in row for label in range(4)] for row in rows], dtype=int)
+    sampler = MLROS(0.5)
+    _, Y_new = sampler.fit_resample(numbered(Y_shared), Y_shared)
+    assert sampler.sample_indices_[14:].tolist() == [13, 13]
+    assert counts_of(Y_new).tolist() == [12, 6, 4, 3]
 
 
 def test_mlros_draws_every_row_of_a_bag() -> None:
@@ -74,7 +84,7 @@ def test_mlros_draws_every_row_of_a_bag() -> None:
     for seed in range(20):
         sampler = MLROS(0.5, random_state=seed)
         sampler.fit_resample(numbered(Y_HAND), Y_HAND)
-        drawn.add(int(sampler.sample_indices_[15]))
+        drawn.add(int(sampler.sample_indices_[16]))
     assert drawn == {12, 13}
 
 
@@ -91,20 +101,23 @@ def test_mlros_clones_follow_the_definition_step_by_step(
     active = sorted((label for label in ratios if ratios[label] > mean), key=lambda j: -ratios[j])
     target, done = int(share * len(sets) + 0.5), 0
     while active and done < target:
-        # Labels that are equally frequent may take turns in any order.
+        # Labels that are equally frequent may take turns in any order: the replay ends there.
         waiting, left = list(active), []
         while waiting and done < target:
-            row = sets[clones[done]]
             tied = [j for j in waiting if ratios[j] == ratios[waiting[0]]]
-            fits = [j for j in tied if j in row]
-            assert fits
-            if len(fits) > 1:
+            now = ratios_of(sets)[0]
+            if len(tied) == 1 and now[tied[0]] <= mean:
+                waiting.remove(tied[0])
+                continue
+            if len(tied) > 1:
                 return
+            row = sets[clones[done]]
+            assert tied[0] in row
             done += 1
             sets.append(row)
-            waiting.remove(fits[0])
-            if ratios_of(sets)[0][fits[0]] > mean:
-                left.append(fits[0])
+            waiting.remove(tied[0])
+            if ratios_of(sets)[0][tied[0]] > mean:
+                left.append(tied[0])
         active = [label for label in active if label in left]
     assert done == len(clones)
 
@@ -155,20 +168,20 @@ def test_mlros_lowers_mean_ir_and_cvir() -> None:
 
 
 def test_mlrus_by_hand() -> None:
-    # Rows 12 and 13 hold the rare labels and stay; a quarter of 14 rows is 3.5, rounded to 4.
+    # Rows 12 to 14 hold the rare labels and stay; a quarter of 15 rows is 3.75, rounded to 4.
     sampler = MLRUS()
     _, Y_new = sampler.fit_resample(numbered(Y_HAND), Y_HAND)
-    assert len(Y_new) == 10
-    assert sampler.sample_indices_[-2:].tolist() == [12, 13]
+    assert len(Y_new) == 11
+    assert sampler.sample_indices_[-3:].tolist() == [12, 13, 14]
     _, Y_new = MLRUS(0.99).fit_resample(numbered(Y_HAND), Y_HAND)
     assert Y_new.tolist() == Y_HAND[12:].tolist()
 
 
 def test_mlrus_in_turns_by_hand() -> None:
     # a's turn, then b's, and so on: b's rows all have a. After 2 rounds a has at most 10, b 4 or 3.
-    sampler = MLRUS(4 / 14, draw="labels")
+    sampler = MLRUS(4 / 15, draw="labels")
     sampler.fit_resample(numbered(Y_HAND), Y_HAND)
-    deleted = sorted(set(range(14)) - set(sampler.sample_indices_.tolist()))
+    deleted = sorted(set(range(15)) - set(sampler.sample_indices_.tolist()))
     assert len(deleted) == 4
     assert len([row for row in deleted if row >= 6]) >= 2
     assert max(deleted) < 12

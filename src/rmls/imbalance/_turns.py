@@ -39,7 +39,7 @@ def clone_in_turns(of_row, bags, counts, mean_ir, draws, out):
     counts : ndarray of int64
         Rows of every label; counted up.
     mean_ir : float
-        A bag leaves when the IRLbl of its label is no higher.
+        A bag leaves when the IRLbl of its label is no higher, before its turn or after it.
     draws : ndarray of float64 in [0, 1)
         Each picks a row of the bag whose turn it is.
     out : ndarray of int64, as long as ``draws``
@@ -55,6 +55,8 @@ def clone_in_turns(of_row, bags, counts, mean_ir, draws, out):
             if done == len(draws):
                 break
             bag = active[turn]
+            if largest / counts[label_of[bag]] <= mean_ir:
+                continue
             first, size = bag_start[bag], bag_start[bag + 1] - bag_start[bag]
             row = bag_rows[first + int(draws[done] * size)]
             out[done] = row
@@ -82,7 +84,8 @@ def delete_in_turns(of_row, bags, counts, mean_ir, target, deleted):
     counts : ndarray of int64
         Rows of every label; counted down.
     mean_ir : float
-        A bag leaves when the IRLbl of its label is no lower, or when it is empty.
+        A bag leaves when the IRLbl of its label is no lower, before its turn or after it, or when
+        it is empty.
     target : int
     deleted : ndarray of bool, shape (n_rows,)
         False on entry.
@@ -101,6 +104,9 @@ def delete_in_turns(of_row, bags, counts, mean_ir, target, deleted):
             if done == target:
                 break
             bag = active[turn]
+            count = counts[label_of[bag]]
+            if count == 0 or largest / count >= mean_ir:
+                continue
             while position[bag] < bag_start[bag + 1] and deleted[bag_rows[position[bag]]]:
                 position[bag] += 1
             if position[bag] == bag_start[bag + 1]:

@@ -36,11 +36,12 @@ class MLROS(Resampler):
     Notes
     -----
     What the paper leaves open: the rarest label comes first in a round; the last round ends in the
-    middle when enough rows were added; IRLbl counts the clones, also for the most frequent label,
-    which may gain from them; rows are drawn, with replacement, from those given and not from
-    clones. Fewer rows are added when all labels leave before. Labels that no row has are in no
-    minority, rows without labels are never cloned, and data whose labels are equally frequent stay
-    as they are.
+    middle when enough rows were added; a label also leaves, before its turn, when clones made for
+    other labels were enough for it (otherwise a row with 300 rare labels has 300 clones); IRLbl
+    counts the clones, also for the most frequent label, which may gain from them; rows are drawn,
+    with replacement, from those given and not from clones. Fewer rows are added when all labels
+    leave before. Labels that no row has are in no minority, rows without labels are never cloned,
+    and data whose labels are equally frequent stay as they are.
 
     Time and memory are proportional to the label assignments, the rows and the size of the output.
 
