@@ -16,6 +16,7 @@ from sklearn.preprocessing import MaxAbsScaler
 import rmls
 from rmls import KNN, LEML, MLROS, MLRUS, MLSMOTE, PLST, REMEDIAL, RMLS, Calibrated, Resampled
 from rmls import imbalance as imbalance_package
+from rmls.bench.study import Method
 from rmls.core.errors import ArchiveError, InputError
 from rmls.datasets import make_longtail
 from rmls.imbalance.resampling import Resampler
@@ -129,6 +130,20 @@ def test_a_clone_keeps_its_parts_and_fitting_leaves_them_alone() -> None:
     assert copy.resampler.n_neighbors == 2
     assert copy.resampler is not model.resampler
     assert repr(copy).startswith("Resampled(")
+
+
+def test_parts_may_be_named(tmp_path: Path) -> None:
+    named = Resampled("KNN", "MLSMOTE", **PLAIN).fit(X, Y)
+    made = Resampled(KNN(), MLSMOTE(), **PLAIN).fit(X, Y)
+    np.testing.assert_array_equal(named.decision_function(X), made.decision_function(X))
+    named.save(tmp_path / "model")
+    assert rmls.load(tmp_path / "model").resampler == "MLSMOTE"
+    method = Method("Resampled", params={"estimator": "KNN", "resampler": ["MLROS", "REMEDIAL"]})
+    assert len(list(method.grid())) == 2
+    with pytest.raises(InputError, match=r"estimator must be one of .*got 'SVM'"):
+        Resampled("SVM").fit(X, Y)
+    with pytest.raises(InputError, match=r"resampler must be one of .*got 'SMOTE'"):
+        Resampled("KNN", "SMOTE").fit(X, Y)
 
 
 def test_foreign_parts_are_refused() -> None:

@@ -13,8 +13,9 @@ class Calibrated(WrappingEstimator):
 
     Parameters
     ----------
-    estimator : estimator, optional
-        By default ``RMLS()``. A calibration of its own is switched off.
+    estimator : estimator or str, optional
+        By default ``RMLS()``; a name is that estimator with its defaults. A calibration of its own
+        is switched off.
     calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
         See `rmls.decide.fit_calibration`.
     calibration_folds : int or "auto", default="auto"

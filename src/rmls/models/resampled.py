@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
+from rmls import imbalance
 from rmls.core.errors import InputError
+from rmls.core.options import check_choice
 from rmls.core.resources import require_memory
 from rmls.decide import Rule
 from rmls.imbalance import MLROS
@@ -27,10 +29,11 @@ class Resampled(WrappingEstimator):
 
     Parameters
     ----------
-    estimator : estimator, optional
-        By default ``RMLS()``. A calibration of its own is switched off.
-    resampler : resampler of `rmls.imbalance`, optional
-        By default ``MLROS()``.
+    estimator : estimator or str, optional
+        By default ``RMLS()``; a name is that estimator with its defaults. A calibration of its own
+        is switched off.
+    resampler : resampler of `rmls.imbalance` or str, optional
+        By default ``MLROS()``; a name is that resampler with its defaults.
     calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
         See `rmls.decide.fit_calibration`. It sees rows that were neither trained on nor resampled,
         so that probabilities are those of the data and not of the resampled rows.
@@ -107,10 +110,15 @@ class Resampled(WrappingEstimator):
     def _make_resampler(self) -> Resampler:
         if self.resampler is None:
             return MLROS()
+        made: Resampler
+        if isinstance(self.resampler, str):
+            check_choice("resampler", self.resampler, imbalance.RESAMPLERS)
+            made = getattr(imbalance, self.resampler)()
+            return made
         if not isinstance(self.resampler, Resampler):
             raise InputError(
                 "Resampled takes a resampler of rmls.imbalance; "
                 f"got {type(self.resampler).__name__}."
             )
-        made: Resampler = clone(self.resampler)
+        made = clone(self.resampler)
         return made

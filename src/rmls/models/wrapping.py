@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive
 from rmls.core.errors import InputError
-from rmls.core.options import read_seed
+from rmls.core.options import check_choice, read_seed
 from rmls.models.base import MultiLabelEstimator
 from rmls.models.cross_fit import fit_part
 from rmls.models.objective import softmax
@@ -56,12 +57,18 @@ class WrappingEstimator(MultiLabelEstimator):
     def _make_inner(self) -> MultiLabelEstimator:
         if self.estimator is None:
             return RMLS(calibration=None)
-        if not isinstance(self.estimator, MultiLabelEstimator):
+        model: MultiLabelEstimator
+        if isinstance(self.estimator, str):
+            models = import_module("rmls.models")
+            check_choice("estimator", self.estimator, models.__all__)
+            model = getattr(models, self.estimator)()
+        elif isinstance(self.estimator, MultiLabelEstimator):
+            model = clone(self.estimator)
+        else:
             raise InputError(
                 f"{type(self).__name__} takes an estimator of rmls; "
                 f"got {type(self.estimator).__name__}."
             )
-        model: MultiLabelEstimator = clone(self.estimator)
         return model.set_params(calibration=None) if "calibration" in model.get_params() else model
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
