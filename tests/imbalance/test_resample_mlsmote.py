@@ -30,7 +30,7 @@ def reference_neighbours(X: np.ndarray, bag: list[int], row: int, k: int) -> lis
 def is_possible(
     x: np.ndarray, labels: set[int], problem: Any, seed: int, bag: list[int], options: Any
 ) -> bool:
-    """Whether a new row can have come from the seed, as the paper's algorithms 1 and 2 say."""
+    """Whether a new row can have come from the seed, as the paper says."""
     X, sets = problem
     k, rule = options
     inside, around = reference_neighbours(X, bag, seed, k)

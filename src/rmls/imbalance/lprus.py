@@ -19,7 +19,7 @@ class LPRUS(Resampler):
     Every distinct label set is taken for a class. Sets with more rows than the mean are in the
     majority. The rows to delete are divided equally among them, from the smallest set to the
     largest; a set loses no more than it has above the mean, and what is left over goes to the sets
-    after it [1]_, algorithm 1.
+    after it [1]_.
 
     Parameters
     ----------

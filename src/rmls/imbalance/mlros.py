@@ -20,7 +20,7 @@ class MLROS(Resampler):
     is above MeanIR, the mean of IRLbl. In every round each minority label has one of its rows
     cloned, drawn at random; a label leaves as soon as its IRLbl is no longer above the MeanIR of
     the rows as they were given. The rounds end when enough rows were cloned or no label is left
-    [1]_, algorithm 3.
+    [1]_.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class MLSMOTE(Resampler):
     nearest rows (Euclidean) are looked for among the rows of the same label, and one of them is
     drawn as reference. Every feature of the new row lies between seed and reference, at a point
     drawn for this feature. The new row has the labels that more than half of the seed and its
-    neighbours have ("ranking") [1]_, algorithms 1 and 2.
+    neighbours have ("ranking") [1]_.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ class MLSMOTE(Resampler):
     -----
     What the paper leaves open: labels, bags and neighbours are those of the rows as they were
     given, so that no new row is the seed of another and the order of the labels does not matter;
-    "more than half" is strict, as in the pseudo-code; a label with a single row has no neighbours
-    and gets no new row; of equally near rows the choice does not depend on their order. All
-    features are taken for numbers, as they are: scale them before. The paper's rule for nominal
-    features, the most frequent value of the neighbours, has no place in a matrix of numbers; a
-    binary feature gets a value in between where seed and reference differ.
+    "more than half" is strict, as in the R package of the authors [2]_; a label with a single row
+    has no neighbours and gets no new row; of equally near rows the choice does not depend on their
+    order. All features are taken for numbers, as they are: scale them before. The paper's rule for
+    nominal features, the most frequent value of the neighbours, has no place in a matrix of
+    numbers; a binary feature gets a value in between where seed and reference differ.
 
     Rows are compared through an inverted index of each bag: for a label with c rows, time is in
     O(c² + sum over features of squared entries in the bag); nothing is kept but the k neighbours.
@@ -71,6 +71,8 @@ class MLSMOTE(Resampler):
     ----------
     .. [1] Charte, Rivera, del Jesus and Herrera, "MLSMOTE: approaching imbalanced multilabel
        learning through synthetic instance generation", Knowledge-Based Systems 89, 2015.
+    .. [2] Dávila, Charte, del Jesus and Rivera, "mldr.resampling: resampling algorithms for
+       multi-label datasets", CRAN, 2023.
 
     Examples
     --------
