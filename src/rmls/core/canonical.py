@@ -32,7 +32,7 @@ def distinct_rows(
     >>> rows.tolist(), weights.tolist()
     ([0], [3.0])
     """
-    prints = _mix(_fingerprints(X) + np.uint64(0x9E3779B97F4A7C15)) ^ _fingerprints(Y)
+    prints = _mix(fingerprints(X) + np.uint64(0x9E3779B97F4A7C15)) ^ fingerprints(Y)
     used = np.flatnonzero(weights > 0)
     _, first, group = np.unique(prints[used], return_index=True, return_inverse=True)
     totals = np.zeros(len(first))
@@ -62,7 +62,7 @@ def canonical_order(
     """
     counts = label_counts(Y)
     by_row = Y.astype(np.uint64)
-    row_keys, label_keys = _mix(_fingerprints(X)), _mix(counts.astype(np.uint64) + np.uint64(1))
+    row_keys, label_keys = _mix(fingerprints(X)), _mix(counts.astype(np.uint64) + np.uint64(1))
     for _ in range(2):
         row_keys = _mix(row_keys + by_row @ label_keys)
         label_keys = _mix(label_keys + by_row.T @ row_keys)
@@ -70,8 +70,8 @@ def canonical_order(
     return rows.astype(np.int64), np.lexsort((label_keys, counts)).astype(np.int64)
 
 
-def _fingerprints(matrix: sparse.csr_matrix) -> NDArray[np.uint64]:
-    """Hash every row: the wrapping sum of its mixed (column, value) entries."""
+def fingerprints(matrix: sparse.csr_matrix) -> NDArray[np.uint64]:
+    """Return a hash of every row: the wrapping sum of its mixed (column, value) entries."""
     n_rows = matrix.shape[0]
     result = np.zeros(n_rows, dtype=np.uint64)
     start = 0

@@ -12,13 +12,13 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive, check_arrays
-from rmls.core.errors import ArchiveError
 from rmls.core.options import check_whole
 from rmls.core.resources import count_threads
 from rmls.decide import CardinalityCount, Rule
 from rmls.features import Normalizer, fit_normalizer, unit_rows
 from rmls.kernels import cpu
 from rmls.models.base import BLOCK_BYTES, MultiLabelEstimator, restore_normalizer
+from rmls.models.sparse_storage import csr_arrays, read_csr
 
 
 class KNN(MultiLabelEstimator):
@@ -144,7 +144,7 @@ class KNN(MultiLabelEstimator):
         n_rows, n_sites = unit.shape[0], len(self._weights)
         found = np.empty((n_rows, min(self.n_neighbors, n_sites)), np.int32)
         similarity = np.empty(found.shape, np.float32)
-        queries, index = _arrays(unit), _arrays(self._index)
+        queries, index = csr_arrays(unit), csr_arrays(self._index)
         left_out = left_out.astype(np.int64)
 
         def search(bounds: tuple[int, int]) -> None:
@@ -174,7 +174,9 @@ class KNN(MultiLabelEstimator):
         arrays: dict[str, NDArray[Any]] = dict(self._normalizer.as_arrays())
         arrays |= {"weights": self._weights, "frequencies": self.frequencies_}
         for name, matrix in (("index", self._index), ("labels", self._labels)):
-            arrays |= {f"{name}_{part}": array for part, array in _arrays(matrix)._asdict().items()}
+            arrays |= {
+                f"{name}_{part}": array for part, array in csr_arrays(matrix)._asdict().items()
+            }
         return {"normalizer": self._normalizer.mode}, arrays
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
@@ -183,8 +185,8 @@ class KNN(MultiLabelEstimator):
         self._weights = archive.arrays["weights"]
         self.frequencies_ = archive.arrays["frequencies"]
         self._normalizer = restore_normalizer(fitted["normalizer"], archive, d)
-        self._index = _read_csr(archive, "index", (d, len(self._weights)))
-        self._labels = _read_csr(archive, "labels", (len(self._weights), m))
+        self._index = read_csr(archive, "index", (d, len(self._weights)))
+        self._labels = read_csr(archive, "labels", (len(self._weights), m))
 
 
 def row_codes(X: sparse.csr_matrix) -> NDArray[np.float64]:
@@ -198,27 +200,3 @@ def _canonical(matrix: Any) -> sparse.csr_matrix:
     result = sparse.csr_matrix(matrix, dtype=np.float32)
     result.sort_indices()
     return result
-
-
-def _arrays(matrix: sparse.csr_matrix) -> cpu.Csr:
-    return cpu.Csr(
-        matrix.indptr.astype(np.int64, copy=False),
-        matrix.indices.astype(np.int32, copy=False),
-        matrix.data.astype(np.float32, copy=False),
-    )
-
-
-def _read_csr(archive: Archive, name: str, shape: tuple[int, int]) -> sparse.csr_matrix:
-    """Read a CSR matrix, refusing one whose parts do not belong together."""
-    kinds: dict[str, tuple[type, tuple[int | None]]] = {
-        "indptr": (np.int64, (shape[0] + 1,)),
-        "indices": (np.int32, (None,)),
-        "data": (np.float32, (None,)),
-    }
-    check_arrays(archive, {f"{name}_{part}": kind for part, kind in kinds.items()})
-    indptr, indices, data = (archive.arrays[f"{name}_{part}"] for part in kinds)
-    good = indptr[0] == 0 and indptr[-1] == len(indices) == len(data)
-    good = good and bool((np.diff(indptr) >= 0).all())
-    if not good or (len(indices) and (indices.min() < 0 or indices.max() >= shape[1])):
-        raise ArchiveError(f"{archive.path} is damaged: {name!r} is not a sparse matrix.")
-    return sparse.csr_matrix((data, indices, indptr), shape=shape, copy=False)

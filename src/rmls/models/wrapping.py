@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive
 from rmls.core.errors import InputError
-from rmls.core.options import check_choice, read_seed
+from rmls.core.options import read_seed
 from rmls.models.base import MultiLabelEstimator
 from rmls.models.cross_fit import fit_part
+from rmls.models.nested import inner_state, make_inner, restore_inner
 from rmls.models.objective import softmax
 from rmls.models.rmls import RMLS
 from rmls.models.training import hold_out
 
-INNER = "inner_"
 Rows = tuple[sparse.csr_matrix, sparse.csr_matrix, NDArray[np.float64]]
 
 
@@ -57,18 +55,7 @@ class WrappingEstimator(MultiLabelEstimator):
     def _make_inner(self) -> MultiLabelEstimator:
         if self.estimator is None:
             return RMLS(calibration=None)
-        model: MultiLabelEstimator
-        if isinstance(self.estimator, str):
-            models = import_module("rmls.models")
-            check_choice("estimator", self.estimator, models.__all__)
-            model = getattr(models, self.estimator)()
-        elif isinstance(self.estimator, MultiLabelEstimator):
-            model = clone(self.estimator)
-        else:
-            raise InputError(
-                f"{type(self).__name__} takes an estimator of rmls; "
-                f"got {type(self.estimator).__name__}."
-            )
+        model = make_inner(self.estimator, self)
         return model.set_params(calibration=None) if "calibration" in model.get_params() else model
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
@@ -86,22 +73,11 @@ class WrappingEstimator(MultiLabelEstimator):
     # -- archive ---------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        from rmls.models.storage import describe_model
-
-        manifest, arrays = describe_model(self.estimator_)
-        return {"estimator": manifest}, {f"{INNER}{name}": a for name, a in arrays.items()}
+        manifest, arrays = inner_state(self.estimator_)
+        return {"estimator": manifest}, arrays
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
-        from rmls.models.storage import build_model
-
-        arrays = {
-            name.removeprefix(INNER): array
-            for name, array in archive.arrays.items()
-            if name.startswith(INNER)
-        }
-        inner = build_model(Archive(archive.path, fitted["estimator"], arrays))
+        inner = restore_inner(fitted["estimator"], archive, int(self.n_features_in_))
         if inner._space.n_labels != self._space.n_labels:
             raise InputError("the estimator inside has other labels")
-        if inner.n_features_in_ != self.n_features_in_:
-            raise InputError("the estimator inside has other features")
         self.estimator_ = inner

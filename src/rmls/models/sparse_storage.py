@@ -1,0 +1,35 @@
+"""Sparse matrices as the kernels take them, and from the archive."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from rmls.archive import Archive, check_arrays
+from rmls.core.errors import ArchiveError
+from rmls.kernels import cpu
+
+
+def csr_arrays(matrix: sparse.csr_matrix) -> cpu.Csr:
+    """Return the arrays of a CSR matrix in the types of the kernels."""
+    return cpu.Csr(
+        matrix.indptr.astype(np.int64, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.data.astype(np.float32, copy=False),
+    )
+
+
+def read_csr(archive: Archive, name: str, shape: tuple[int, int]) -> sparse.csr_matrix:
+    """Read a CSR matrix, refusing one whose parts do not belong together."""
+    kinds: dict[str, tuple[type, tuple[int | None]]] = {
+        "indptr": (np.int64, (shape[0] + 1,)),
+        "indices": (np.int32, (None,)),
+        "data": (np.float32, (None,)),
+    }
+    check_arrays(archive, {f"{name}_{part}": kind for part, kind in kinds.items()})
+    indptr, indices, data = (archive.arrays[f"{name}_{part}"] for part in kinds)
+    good = indptr[0] == 0 and indptr[-1] == len(indices) == len(data)
+    good = good and bool((np.diff(indptr) >= 0).all())
+    if not good or (len(indices) and (indices.min() < 0 or indices.max() >= shape[1])):
+        raise ArchiveError(f"{archive.path} is damaged: {name!r} is not a sparse matrix.")
+    return sparse.csr_matrix((data, indices, indptr), shape=shape, copy=False)
