@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from rmls.metrics import evaluate
     from rmls.models import (
         BMLPL,
+        COCOA,
         CPLST,
         CS,
         CSSP,
+        IRUS,
         KNN,
         LEML,
         PLST,
@@ -42,12 +44,14 @@ _HOME = {
     "BinaryRelevance": "rmls.models",
     "BMLPL": "rmls.models",
     "Calibrated": "rmls.models",
+    "COCOA": "rmls.models",
     "CPLST": "rmls.models",
     "CS": "rmls.models",
     "CSSP": "rmls.models",
     "Dataset": "rmls.datasets",
     "evaluate": "rmls.metrics",
     "FaIE": "rmls.models",
+    "IRUS": "rmls.models",
     "KNN": "rmls.models",
     "LEML": "rmls.models",
     "LPROS": "rmls.imbalance",
@@ -68,9 +72,11 @@ _HOME = {
 
 __all__ = [
     "BMLPL",
+    "COCOA",
     "CPLST",
     "CS",
     "CSSP",
+    "IRUS",
     "KNN",
     "LEML",
     "LPROS",

@@ -18,7 +18,17 @@ FAST_BY_NAME: dict[str, dict[str, Any]] = {
     "RMLS": {"calibration": None},
 }
 # Methods that draw a random number for every label: other labels, other draws.
-DRAWS_PER_LABEL = ("BMLPL", "CS", "Calibrated", "RMLSRanker", "Resampled", "WSABIE")
+DRAWS_PER_LABEL = (
+    "BMLPL",
+    "COCOA",
+    "CS",
+    "Calibrated",
+    "GFM",
+    "IRUS",
+    "RMLSRanker",
+    "Resampled",
+    "WSABIE",
+)
 
 ESTIMATORS: dict[str, type] = {
     name: found

@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from rmls.models.binary_relevance import BinaryRelevance
     from rmls.models.bmlpl import BMLPL
     from rmls.models.calibrated import Calibrated
+    from rmls.models.cocoa import COCOA
     from rmls.models.cplst import CPLST
     from rmls.models.cs import CS
     from rmls.models.cssp import CSSP
     from rmls.models.faie import FaIE
     from rmls.models.frequent import MostFrequent
+    from rmls.models.irus import IRUS
     from rmls.models.leml import LEML
     from rmls.models.neighbours import KNN
     from rmls.models.plst import PLST
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
 
 _HOME = {
     "BMLPL": "bmlpl",
+    "COCOA": "cocoa",
     "CPLST": "cplst",
     "CS": "cs",
     "CSSP": "cssp",
+    "IRUS": "irus",
     "KNN": "neighbours",
     "LEML": "leml",
     "PLST": "plst",
@@ -44,9 +48,11 @@ _HOME = {
 
 __all__ = [
     "BMLPL",
+    "COCOA",
     "CPLST",
     "CS",
     "CSSP",
+    "IRUS",
     "KNN",
     "LEML",
     "PLST",
