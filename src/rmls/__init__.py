@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         FaIE,
         MostFrequent,
         Resampled,
+        ReverseMultiLabel,
         RMLSRanker,
     )
     from rmls.models.storage import load_model as load
@@ -65,6 +66,7 @@ _HOME = {
     "PLST": "rmls.models",
     "REMEDIAL": "rmls.imbalance",
     "Resampled": "rmls.models",
+    "ReverseMultiLabel": "rmls.models",
     "RMLS": "rmls.models",
     "RMLSRanker": "rmls.models",
     "WSABIE": "rmls.models",
@@ -96,6 +98,7 @@ __all__ = [
     "MostFrequent",
     "RMLSRanker",
     "Resampled",
+    "ReverseMultiLabel",
     "evaluate",
     "load",
     "make_longtail",

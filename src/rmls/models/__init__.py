@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rmls.models.plst import PLST
     from rmls.models.ranker import RMLSRanker
     from rmls.models.resampled import Resampled
+    from rmls.models.reverse import ReverseMultiLabel
     from rmls.models.rmls import RMLS
     from rmls.models.wsabie import WSABIE
 
@@ -44,6 +45,7 @@ _HOME = {
     "MostFrequent": "frequent",
     "RMLSRanker": "ranker",
     "Resampled": "resampled",
+    "ReverseMultiLabel": "reverse",
 }
 
 __all__ = [
@@ -65,6 +67,7 @@ __all__ = [
     "MostFrequent",
     "RMLSRanker",
     "Resampled",
+    "ReverseMultiLabel",
 ]
 
 
