@@ -7,6 +7,7 @@ from rmls.decide.batch import MacroF1TopK
 from rmls.decide.calibration import METHODS, Calibration, fit_calibration
 from rmls.decide.counts import ScoreCounts
 from rmls.decide.expected import ExpectedF1, ExpectedJaccard
+from rmls.decide.gfm import choose_f_sets, maximize_f
 from rmls.decide.names import make_rule, shown_names
 from rmls.decide.rules import Cardinality, CardinalityCount, Rule, Threshold, TopK
 from rmls.decide.thresholds import MacroF1, MicroF1, fit_macro_f1, fit_micro_f1
@@ -29,9 +30,11 @@ __all__ = [
     "TailTopK",
     "Threshold",
     "TopK",
+    "choose_f_sets",
     "fit_calibration",
     "fit_macro_f1",
     "fit_micro_f1",
     "make_rule",
+    "maximize_f",
     "shown_names",
 ]

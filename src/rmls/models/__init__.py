@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rmls.models.cssp import CSSP
     from rmls.models.faie import FaIE
     from rmls.models.frequent import MostFrequent
+    from rmls.models.gfm import GFM
     from rmls.models.irus import IRUS
     from rmls.models.leml import LEML
     from rmls.models.neighbours import KNN
@@ -32,6 +33,7 @@ _HOME = {
     "CPLST": "cplst",
     "CS": "cs",
     "CSSP": "cssp",
+    "GFM": "gfm",
     "IRUS": "irus",
     "KNN": "neighbours",
     "LEML": "leml",
@@ -54,6 +56,7 @@ __all__ = [
     "CPLST",
     "CS",
     "CSSP",
+    "GFM",
     "IRUS",
     "KNN",
     "LEML",
