@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         FaIE,
         MostFrequent,
         Resampled,
+        MultiWindowKNN,
         ReverseMultiLabel,
         RMLSRanker,
     )
@@ -65,6 +66,7 @@ _HOME = {
     "MLRUS": "rmls.imbalance",
     "MLSMOTE": "rmls.imbalance",
     "MostFrequent": "rmls.models",
+    "MultiWindowKNN": "rmls.models",
     "PLST": "rmls.models",
     "REMEDIAL": "rmls.imbalance",
     "Resampled": "rmls.models",
@@ -101,6 +103,7 @@ __all__ = [
     "MostFrequent",
     "RMLSRanker",
     "Resampled",
+    "MultiWindowKNN",
     "ReverseMultiLabel",
     "evaluate",
     "load",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rmls.models.gfm import GFM
     from rmls.models.irus import IRUS
     from rmls.models.leml import LEML
+    from rmls.models.multi_window import MultiWindowKNN
     from rmls.models.neighbours import KNN
     from rmls.models.plst import PLST
     from rmls.models.ranker import RMLSRanker
@@ -47,6 +48,7 @@ _HOME = {
     "MostFrequent": "frequent",
     "RMLSRanker": "ranker",
     "Resampled": "resampled",
+    "MultiWindowKNN": "multi_window",
     "ReverseMultiLabel": "reverse",
 }
 
@@ -70,6 +72,7 @@ __all__ = [
     "MostFrequent",
     "RMLSRanker",
     "Resampled",
+    "MultiWindowKNN",
     "ReverseMultiLabel",
 ]
 
