@@ -1,0 +1,132 @@
+"""Cost and quality of the learners against imbalance, beside RMLS with two decision rules.
+
+Every fit runs in a process of its own with two threads, on the given split of the data or on a
+fixed fifth as test rows, with the defaults of the learner. `tail recall` is the share of all true
+pairs of a row and a tail label that are predicted. The second table names the largest data set that
+each learner takes within the limit, largest by rows × labels.
+
+    RMLS_DATA=folder python benchmarks/imbalance_learners.py [--methods COCOA] [--data enron]
+    RMLS_DATA=folder python benchmarks/imbalance_learners.py --largest [--limit 600]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+
+LEARNERS = ["IRUS", "COCOA", "MultiWindowKNN", "GFM", "ReverseMultiLabel"]
+SMALL = ["yeast", "enron", "rcv1sub1", "cooking", "debtags", "delicious"]
+# By rows × labels, the largest first.
+LARGE = ["debdeps", "eurlex57k", "tate", "eurlex57k_4k", "debtags", "delicious"]
+RULES = {"RMLS": ["f1", "macro_f1"]}
+METRICS = ["macro_f1", "example_f1", "micro_recall"]
+
+
+def read(name):
+    from rmls.datasets import load
+
+    data = load(name)
+    return data.split(test_size=0.2) if data.n_train is None else data
+
+
+def run(method, name):
+    import numpy as np
+
+    from rmls import models
+    from rmls.metrics import evaluate
+
+    data = read(name)
+    train, test = data.train, data.test
+    make = getattr(models, method)
+    options = {"n_jobs": 2} if "n_jobs" in make().get_params() else {}
+    if method == "GFM":
+        options["estimator"] = models.RMLS(n_jobs=2)
+    # Load the compiled kernels first.
+    make(**options).fit(train.X[:60], train.Y[:60]).predict_sets(test.X[:5])
+    model = make(**options)
+    started = time.perf_counter()
+    model.fit(train.X, train.Y)
+    fitted = time.perf_counter()
+    result = {"fit": fitted - started, "n": train.n_samples, "m": data.n_labels, "rules": {}}
+    for rule in RULES.get(method, [None]):
+        started = time.perf_counter()
+        sets = model.predict_sets(test.X, rule)
+        result["predict"] = time.perf_counter() - started
+        counts = np.bincount(train.Y.indices, minlength=data.n_labels)
+        report = evaluate(test.Y, sets, names=METRICS, train_counts=counts)
+        tail = report.groups.get("tail", {}).get("micro_recall")
+        result["rules"][rule or ""] = [report["macro_f1"], report["example_f1"], tail]
+    result["gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
+    return result
+
+
+def measure(method, name, limit):
+    """Run one fit in a process of its own; returns the figures, or why there are none."""
+    command = [sys.executable, __file__, "--child", method, name]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return f"over {limit} s"
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def show(value):
+    return "-" if value is None else f"{value:.3f}"
+
+
+def print_quality(methods, names, limit):
+    print("| data | method | macro-F1 | example-F1 | tail recall | fit s | predict s | peak GB |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name in names:
+        for method in methods:
+            found = measure(method, name, limit)
+            if isinstance(found, str):
+                print(f"| {name} | {method} | {found} | | | | | |", flush=True)
+                continue
+            for rule, figures in found["rules"].items():
+                cells = [name, f"{method} {rule}".strip(), *map(show, figures)]
+                cells += [f"{found['fit']:.1f}", f"{found['predict']:.1f}", f"{found['gb']:.1f}"]
+                print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def print_largest(methods, names, limit):
+    print(f"| method | largest within {limit} s | rows × labels | fit s | peak GB | not within |")
+    print("|---|---|---|---|---|---|")
+    for method in methods:
+        failed = []
+        for name in names:
+            found = measure(method, name, limit)
+            if not isinstance(found, str):
+                cells = [method, name, f"{found['n']:,} × {found['m']:,}", f"{found['fit']:.0f}"]
+                cells += [f"{found['gb']:.1f}", ", ".join(failed) or "-"]
+                print("| " + " | ".join(cells) + " |", flush=True)
+                break
+            failed.append(f"{name} ({found})")
+        else:
+            print(f"| {method} | none | | | | {', '.join(failed)} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--methods", nargs="*")
+    parser.add_argument("--data", nargs="*")
+    parser.add_argument("--limit", type=int, default=600)
+    parser.add_argument("--largest", action="store_true")
+    parser.add_argument("--child", nargs=2)
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(run(*options.child)))
+    elif options.largest:
+        print_largest(options.methods or LEARNERS, options.data or LARGE, options.limit)
+    else:
+        print_quality(options.methods or [*LEARNERS, "RMLS"], options.data or SMALL, options.limit)
+
+
+if __name__ == "__main__":
+    main()
