@@ -15,6 +15,8 @@ PATIENCE = 3
 def train(
     data: options.Data,
     output: own.Output,
+    method: own.MethodName = None,
+    setting: own.Setting = None,
     components: own.Components = None,
     passes: own.Passes = None,
     negatives: own.Negatives = None,
@@ -46,6 +48,7 @@ def train(
     and --resume continues.
     """
     from rmls.cli.training import Run, continue_training, start_training
+    from rmls.cli.training_methods import read_settings, train_method
 
     given = {
         "n_components": components,
@@ -62,12 +65,15 @@ def train(
         "random_state": seed,
         "n_jobs": jobs,
         **_validation(metric, validation, no_validation, early_stopping),
+        **read_settings(setting, method),
     }
     params = {name: value for name, value in given.items() if value is not None}
     run = Run(data, output, params, part, source_format, quiet)
-    if resume and paper:
+    if method is not None and method.lower() != "rmls":
+        train_method(run, method, overwrite, for_rmls=resume or paper)
+    elif resume and paper:
         raise InputError("--resume keeps the settings of the model; drop --paper.")
-    if resume:
+    elif resume:
         continue_training(run)
     else:
         start_training(run, paper, overwrite)

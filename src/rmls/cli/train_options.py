@@ -27,6 +27,26 @@ Resume = Annotated[
         help="Continue the interrupted training of MODEL.",
     ),
 ]
+MethodName = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="Another estimator of rmls, such as COCOA.",
+        show_default="RMLS",
+        rich_help_panel=METHOD,
+    ),
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of that estimator; may be repeated.",
+        show_default=False,
+        rich_help_panel=METHOD,
+    ),
+]
 Components = Annotated[
     int | None,
     typer.Option(
