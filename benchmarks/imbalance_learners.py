@@ -5,7 +5,8 @@ fixed fifth as test rows, with the defaults of the learner. `tail recall` is the
 pairs of a row and a tail label that are predicted. The second table names the largest data set that
 each learner takes within the limit, largest by rows × labels.
 
-    RMLS_DATA=folder python benchmarks/imbalance_learners.py [--methods COCOA] [--data enron]
+    RMLS_DATA=folder python benchmarks/imbalance_learners.py [--data enron] [--methods COCOA \
+        "COCOA n_coupled=0" "GFM joint=pairs"]
     RMLS_DATA=folder python benchmarks/imbalance_learners.py --largest [--limit 600]
 """
 
@@ -33,16 +34,18 @@ def read(name):
     return data.split(test_size=0.2) if data.n_train is None else data
 
 
-def run(method, name):
+def run(spec, name):
     import numpy as np
 
     from rmls import models
+    from rmls.cli.training_methods import read_settings
     from rmls.metrics import evaluate
 
     data = read(name)
     train, test = data.train, data.test
+    method, *settings = spec.split()
     make = getattr(models, method)
-    options = {"n_jobs": 2} if "n_jobs" in make().get_params() else {}
+    options = {"n_jobs": 2, **read_settings(settings, method)}
     if method == "GFM":
         options["estimator"] = models.RMLS(n_jobs=2)
     # Load the compiled kernels first.

@@ -150,3 +150,19 @@ def test_label_and_decision_are_by_default_those_of_the_estimator() -> None:
     assert Method("RMLS").decisions == ("f1",)
     assert Method("RMLS", preset="paper").decisions == ("cardinality",)
     assert Method("AllIrrelevant").decisions == ("none",)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("IRUS", {"n_estimators": [5, 10]}),
+        ("COCOA", {"n_coupled": [0, 10]}),
+        ("MultiWindowKNN", {"window": [50, 200]}),
+        ("GFM", {"joint": ["sizes", "independent"]}),
+        ("ReverseMultiLabel", {"C": [10.0, 100.0]}),
+    ],
+)
+def test_learners_against_imbalance_can_be_named_in_a_study(method: str, params: dict) -> None:
+    assert len(list(Method(method, params=params).grid())) == 2
+    with pytest.raises(InputError, match=f"{method} has no parameter 'n_things'"):
+        Method(method, params={"n_things": 1})
