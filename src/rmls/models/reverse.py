@@ -16,7 +16,7 @@ from rmls.core.resources import count_threads, require_memory
 from rmls.decide import Rule
 from rmls.features import Normalizer, fit_normalizer
 from rmls.kernels import cpu
-from rmls.kernels.cpu.f_cuts import solve_label
+from rmls.kernels.cpu.f_cuts import MOST_KEPT, solve_label
 from rmls.models.base import MultiLabelEstimator, restore_normalizer
 from rmls.models.machines import Indices, TrainingRows, map_on_threads
 from rmls.models.progress import say
@@ -71,7 +71,7 @@ class ReverseMultiLabel(MultiLabelEstimator):
     a relevant row is asked for a score near 1 and an irrelevant one for less than -1/2, however
     rare the label is. Sample weights count in F and in the sums. Time is O(R m (nnz(X) + n log n))
     for R cuts, in practice only irrelevant rows above -1/2 are sorted; the model takes d m numbers,
-    a thread R d more.
+    a thread 80 n more.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class ReverseMultiLabel(MultiLabelEstimator):
         shape = (seen.n_features, len(self.learned_))
         threads = count_threads(self.n_jobs)
         require_memory(
-            4 * shape[0] * shape[1] + 8 * threads * self.max_iter * shape[0],
+            4 * shape[0] * shape[1] + 16 * threads * MOST_KEPT * seen.n_rows,
             f"one model for each of {shape[1]} labels",
             "use fewer features or labels, or a method that compresses them",
         )

@@ -89,69 +89,91 @@ def solve_label(rows, relevant, weights, C, limits, w):
         The number of cuts.
     """
     n_rows, most = len(weights), min(limits[0], MOST_KEPT)
+    # A cut is a mix of rows: the shares of each, and the product of each row with it, are kept.
     # The first place stands for the slack: a cut of zeros without loss.
-    cuts, losses = np.zeros((most + 1, len(w))), np.zeros(most + 1)
-    gram, alpha = np.zeros((most + 1, most + 1)), np.zeros(most + 1)
+    shares, products = np.zeros((most + 1, n_rows)), np.zeros((most + 1, n_rows))
+    gram, alpha, losses = np.zeros((most + 1, most + 1)), np.zeros(most + 1), np.zeros(most + 1)
     alpha[0] = C
-    scores, chosen = np.zeros(n_rows), np.zeros(n_rows, np.bool_)
-    cut, w[:] = np.empty(len(w)), 0.0
-    total, count = 0.0, 1
-    for row in range(n_rows):
-        total += weights[row] if relevant[row] else 0.0
-    for number in range(limits[0]):
+    scores, share, chosen = np.zeros(n_rows), np.empty(n_rows), np.zeros(n_rows, np.bool_)
+    total, count, number = np.sum(weights[relevant]), 1, 0
+    while number < limits[0]:
         loss = most_violated(scores, relevant, weights, chosen)
-        _difference(rows, relevant, weights, chosen, total, cut)
-        slack = 0.0
-        for other in range(1, count):
-            slack = max(slack, losses[other] - np.dot(cuts[other], w))
-        if loss - np.dot(cut, w) <= slack + limits[1]:
-            return number
-        place = count if count <= most else _least_needed(cuts, losses, alpha, w)
+        for row in range(n_rows):
+            share[row] = weights[row] / total * (np.int64(relevant[row]) - np.int64(chosen[row]))
+        mixed = np.flatnonzero(share)
+        slopes = _slopes(gram, losses, alpha, count)
+        if loss - _dot(share, scores, mixed) <= np.max(slopes) + limits[1]:
+            break
+        place = count if count <= most else _least_needed(slopes, alpha)
         count = max(count, place + 1)
-        cuts[place] = cut
-        losses[place] = loss
+        shares[place], losses[place] = share, loss
+        _mix_rows(rows, share, w)
+        _score(rows, w, products[place])
         for other in range(1, count):
-            gram[place, other] = gram[other, place] = np.dot(cut, cuts[other])
+            gram[place, other] = gram[other, place] = _dot(share, products[other], mixed)
         _balance(gram, losses, alpha, count, 0.1 * limits[1])
-        w[:] = 0.0
-        for other in range(1, count):
-            if alpha[other] > 0.0:
-                w += alpha[other] * cuts[other]
-        _score(rows, w, scores)
-    return limits[0]
+        _combine(alpha[:count], products, scores)
+        number += 1
+    _combine(alpha[:count], shares, share)
+    _mix_rows(rows, share, w)
+    return number
 
 
 @njit(cache=True, nogil=True)
-def _least_needed(cuts, losses, alpha, w):
+def _dot(one, other, places):
+    """Return the product of two vectors of which the first is zero outside ``places``."""
+    total = 0.0
+    for place in places:
+        total += one[place] * other[place]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _slopes(gram, losses, alpha, count):
+    """Return the gradient of the dual, which is the violation of every cut."""
+    slopes = losses[:count].copy()
+    for cut in range(count):
+        for other in range(count):
+            slopes[cut] -= gram[cut, other] * alpha[other]
+    return slopes
+
+
+@njit(cache=True, nogil=True)
+def _least_needed(violations, alpha):
     """Return the cut that is furthest from being violated among those of the least weight.
 
     Its weight goes to the slack.
     """
-    place, least = 1, np.inf
-    for cut in range(1, len(alpha)):
-        if alpha[cut] < alpha[place]:
-            place, least = cut, np.inf
-        if alpha[cut] == alpha[place]:
-            violation = losses[cut] - np.dot(cuts[cut], w)
-            if violation < least:
-                place, least = cut, violation
+    place = 1
+    for cut in range(2, len(alpha)):
+        if alpha[cut] < alpha[place] or (
+            alpha[cut] == alpha[place] and violations[cut] < violations[place]
+        ):
+            place = cut
     alpha[0] += alpha[place]
     alpha[place] = 0.0
     return place
 
 
 @njit(cache=True, nogil=True)
-def _difference(rows, relevant, weights, chosen, total, out):
-    """Write the mean features of the relevant rows less those of the chosen ones to ``out``."""
+def _combine(alpha, vectors, out):
+    """Write the sum of the first vectors, weighted by ``alpha``, to ``out``."""
+    out[:] = 0.0
+    for cut in range(1, len(alpha)):
+        if alpha[cut] > 0.0:
+            out += alpha[cut] * vectors[cut]
+
+
+@njit(cache=True, nogil=True)
+def _mix_rows(rows, share, out):
+    """Write the sum of the rows, weighted by ``share``, to ``out``, the constant feature last."""
     indptr, indices, data = rows.indptr, rows.indices, rows.data
     out[:] = 0.0
-    for row in range(len(weights)):
-        if relevant[row] == chosen[row]:
-            continue
-        share = weights[row] / total if relevant[row] else -weights[row] / total
-        for place in range(indptr[row], indptr[row + 1]):
-            out[indices[place]] += share * data[place]
-        out[-1] += share
+    for row in range(len(share)):
+        if share[row] != 0.0:
+            for place in range(indptr[row], indptr[row + 1]):
+                out[indices[place]] += share[row] * data[place]
+            out[-1] += share[row]
 
 
 @njit(cache=True, nogil=True)
@@ -171,9 +193,7 @@ def _balance(gram, losses, alpha, count, tol):
     Moves weight to the cut of the steepest slope from the one that gains most by it (Fan, Chen and
     Lin, 2005); only the first ``count`` cuts take part.
     """
-    slopes = np.empty(count)
-    for cut in range(count):
-        slopes[cut] = losses[cut] - np.dot(gram[cut, :count], alpha[:count])
+    slopes = _slopes(gram, losses, alpha, count)
     for _ in range(STEPS_PER_CUT * count):
         up = np.argmax(slopes)
         down, widest, most_gained = -1, 0.0, 0.0
