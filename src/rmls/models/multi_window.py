@@ -59,11 +59,14 @@ class MultiWindowKNN(MultiLabelEstimator):
     ----------
     thresholds_ : ndarray of float32, shape (n_labels,)
         Scores are counted from them.
+    frequencies_ : ndarray of float32, shape (n_labels,)
+        Share of all rows so far that had the label.
 
     Notes
     -----
     Similarity and votes are those of `KNN`: the cosine, weighted votes, and one more vote for the
-    share of the positives in the windows. With windows for all rows the scores are those of `KNN`.
+    frequency of the label in all rows so far, which is also the score where no row of the windows
+    is similar. With windows for all rows the scores are those of `KNN`.
     In `fit` equal rows count once, with their weights added, where the first of them stands.
     `fit` sets the thresholds on its last rows, up to 10,000, each without its own vote;
     `partial_fit` on the new rows before they are learned, for the labels that occur there. A label
@@ -80,6 +83,7 @@ class MultiWindowKNN(MultiLabelEstimator):
     """
 
     thresholds_: NDArray[np.float32]
+    frequencies_: NDArray[np.float32]
     _normalizer: Normalizer
     _windows: Windows
 
@@ -124,8 +128,10 @@ class MultiWindowKNN(MultiLabelEstimator):
         order = np.argsort(arrival, kind="stable")
         unit = unit_rows(self._normalizer.apply(X[rows[order]]))
         self.thresholds_ = np.full(Y.shape[1], NEVER)
+        self.frequencies_, self._seen = np.zeros(Y.shape[1], np.float32), 0.0
+        self._count(Y[rows], weights)
         self._keep(unit, Y[rows[order]], weights[order].astype(np.float32))
-        n_asked = min(CARDINALITY_ROWS, MOST_SCORES // max(int((self._windows.share > 0).sum()), 1))
+        n_asked = min(CARDINALITY_ROWS, MOST_SCORES // max(int((self._windows.held > 0).sum()), 1))
         asked = np.arange(max(0, self._unit.shape[0] - max(n_asked, 1)), self._unit.shape[0])
         self._set_thresholds(self._unit[asked], self._labels[asked], asked)
         return rows[:0]
@@ -170,12 +176,19 @@ class MultiWindowKNN(MultiLabelEstimator):
             return self
         unit = unit_rows(self._normalizer.apply(X[rows]))
         self._set_thresholds(unit, Y[rows], np.full(len(rows), -1))
+        self._count(Y[rows], weights[rows])
         self._keep(
             sparse.vstack([self._unit, unit], format="csr"),
             sparse.vstack([self._labels, Y[rows]], format="csr"),
             np.concatenate([self._weights, weights[rows].astype(np.float32)]),
         )
         return self
+
+    def _count(self, Y: sparse.csr_matrix, weights: NDArray[np.float64]) -> None:
+        """Bring the frequencies of the labels up to date."""
+        sums = self._seen * self.frequencies_.astype(np.float64) + weights @ Y
+        self._seen += float(weights.sum())
+        self.frequencies_ = (sums / max(self._seen, 1e-300)).astype(np.float32)
 
     def _keep(
         self, unit: sparse.csr_matrix, Y: sparse.csr_matrix, weights: NDArray[np.float32]
@@ -208,7 +221,8 @@ class MultiWindowKNN(MultiLabelEstimator):
         turned = [sparse.csr_matrix(matrix.T) for matrix in (self._unit, self._labels)]
         for matrix in turned:
             matrix.sort_indices()
-        self._stream = Stream(csr_arrays(turned[0]), csr_arrays(turned[1]), self._weights)
+        arrays = (csr_arrays(turned[0]), csr_arrays(turned[1]), self._weights)
+        self._stream = Stream(*arrays, self.frequencies_)
 
     def _set_thresholds(
         self, unit: sparse.csr_matrix, Y: sparse.csr_matrix, left_out: Indices
@@ -219,7 +233,7 @@ class MultiWindowKNN(MultiLabelEstimator):
             return
         truth = sparse.csc_matrix(Y)
         counts = np.diff(truth.indptr)
-        some = np.flatnonzero((counts > 0) & (self._windows.share > 0))
+        some = np.flatnonzero((counts > 0) & (self._windows.held > 0))
         size = max(1, BLOCK_SCORES // max(self._space.n_labels, 1))
         n_rows = int(unit.shape[0])
         scores = np.empty((len(some), n_rows), np.float32)
@@ -266,17 +280,20 @@ class MultiWindowKNN(MultiLabelEstimator):
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays: dict[str, NDArray[Any]] = dict(self._normalizer.as_arrays())
         arrays |= {"weights": self._weights, "thresholds": self.thresholds_}
+        arrays |= {"frequencies": self.frequencies_}
         for name, matrix in (("rows", self._unit), ("labels", self._labels)):
             parts = csr_arrays(matrix)._asdict().items()
             arrays |= {f"{name}_{part}": array for part, array in parts}
-        return {"normalizer": self._normalizer.mode}, arrays
+        return {"normalizer": self._normalizer.mode, "seen": self._seen}, arrays
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
         self._check_options()
         d, m = int(self.n_features_in_), self._space.n_labels
-        check_arrays(archive, {"weights": (np.float32, (None,)), "thresholds": (np.float32, (m,))})
+        of_labels = dict.fromkeys(("thresholds", "frequencies"), (np.float32, (m,)))
+        check_arrays(archive, {"weights": (np.float32, (None,)), **of_labels})
         self._weights = archive.arrays["weights"]
         self.thresholds_ = np.array(archive.arrays["thresholds"])
+        self.frequencies_, self._seen = archive.arrays["frequencies"], float(fitted["seen"])
         self._normalizer = restore_normalizer(fitted["normalizer"], archive, d)
         self._unit = read_csr(archive, "rows", (len(self._weights), d))
         self._labels = read_csr(archive, "labels", (len(self._weights), m))

@@ -22,21 +22,25 @@ class Windows(NamedTuple):
     ----------
     first_positive, first_negative : ndarray of int64, shape (n_labels,)
         Where the windows begin; the number of rows where they are empty.
-    share : ndarray of float32, shape (n_labels,)
-        Weight of the positives among all rows of a label's windows, 0 where there are none.
+    held : ndarray of float32, shape (n_labels,)
+        Weight of the positives in the window.
     """
 
     first_positive: np.ndarray
     first_negative: np.ndarray
-    share: np.ndarray
+    held: np.ndarray
 
 
 class Stream(NamedTuple):
-    """The rows kept: their features by feature, the rows of every label, and their weights."""
+    """The rows kept: their features by feature, the rows of every label, and their weights.
+
+    ``frequencies`` are the shares of all rows so far that had each label.
+    """
 
     by_feature: Csr
     by_label: Csr
     weights: np.ndarray
+    frequencies: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -55,6 +59,7 @@ def open_windows(indptr, rows, weights, most, ratio, out):
             first = rows[place]
             held += weights[first]
         out.first_positive[label], out.first_negative[label] = first, n_rows
+        out.held[label] = held
         if held == 0.0:
             continue
         others, next_one = 0.0, indptr[label + 1] - 1
@@ -66,7 +71,6 @@ def open_windows(indptr, rows, weights, most, ratio, out):
                 break
             others += weights[row]
             out.first_negative[label] = row
-        out.share[label] = held / (held + others)
 
 
 @njit(cache=True, nogil=True)
@@ -100,11 +104,11 @@ def vote_in_windows(queries, stream, windows, k, left_out, bounds, out):
                 products[indices[place]] += value * data[place]
         if left_out[query] >= 0:
             products[left_out[query]] = np.float32(0.0)
-        for label in range(len(windows.share)):
-            share = windows.share[label]
-            if share > 0.0:
+        for label in range(len(windows.held)):
+            if windows.held[label] > 0.0:
+                usual = stream.frequencies[label]
                 mean = _ask(label, products, stream, windows, k, near, rows)
-                out[query, label] = (k * (mean if mean >= 0.0 else share) + share) / (k + 1.0)
+                out[query, label] = (k * (mean if mean >= 0.0 else usual) + usual) / (k + 1.0)
 
 
 @njit(cache=True, nogil=True)
