@@ -70,9 +70,9 @@ __all__ = [
     "Calibrated",
     "FaIE",
     "MostFrequent",
+    "MultiWindowKNN",
     "RMLSRanker",
     "Resampled",
-    "MultiWindowKNN",
     "ReverseMultiLabel",
 ]
 
