@@ -1,4 +1,4 @@
-"""Cost and quality of the learners against imbalance, beside RMLS with two decision rules.
+"""Cost and quality of the methods against imbalance, beside RMLS with two decision rules.
 
 Every fit runs in a process of its own with two threads, on the given split of the data or on a
 fixed fifth as test rows, with the defaults of the learner. `tail recall` is the share of all true
@@ -19,11 +19,14 @@ import subprocess
 import sys
 import time
 
+RESAMPLERS = ["MLROS", "MLRUS", "LPROS", "LPRUS", "MLSMOTE", "REMEDIAL"]
+RESAMPLED = [f"Resampled resampler={name}" for name in RESAMPLERS]
 LEARNERS = ["IRUS", "COCOA", "MultiWindowKNN", "GFM", "ReverseMultiLabel"]
-SMALL = ["yeast", "enron", "rcv1sub1", "cooking", "debtags", "delicious"]
+PLAIN = ["RMLS", "RMLSRanker"]
+SMALL = ["emotions", "yeast", "medical", "enron", "rcv1sub1", "cooking", "debtags", "delicious"]
 # By rows × labels, the largest first.
 LARGE = ["debdeps", "tate", "eurlex57k", "eurlex57k_4k", "debtags", "delicious"]
-RULES = {"RMLS": ["f1", "macro_f1"]}
+RULES = dict.fromkeys(["Resampled", *PLAIN], ["f1", "macro_f1"])
 METRICS = ["macro_f1", "example_f1", "micro_recall"]
 
 
@@ -131,7 +134,8 @@ def main():
     elif options.largest:
         print_largest(options.methods or LEARNERS, options.data or LARGE, options.limit)
     else:
-        print_quality(options.methods or [*LEARNERS, "RMLS"], options.data or SMALL, options.limit)
+        methods = options.methods or [*PLAIN, *LEARNERS, *RESAMPLED]
+        print_quality(methods, options.data or SMALL, options.limit)
 
 
 if __name__ == "__main__":
