@@ -26,7 +26,7 @@ PLAIN = ["RMLS", "RMLSRanker"]
 SMALL = ["emotions", "yeast", "medical", "enron", "rcv1sub1", "cooking", "debtags", "delicious"]
 # By rows × labels, the largest first.
 LARGE = ["debdeps", "tate", "eurlex57k", "eurlex57k_4k", "debtags", "delicious"]
-RULES = dict.fromkeys(["Resampled", *PLAIN], ["f1", "macro_f1"])
+RULES = {name: ["f1", "macro_f1"] for name in ["Resampled", *PLAIN]}
 METRICS = ["macro_f1", "example_f1", "micro_recall"]
 
 
