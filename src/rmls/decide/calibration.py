@@ -59,18 +59,24 @@ class Calibration:
         """Number of labels."""
         return len(self.bias)
 
-    def probabilities(self, scores: ArrayLike) -> NDArray[np.float32]:
-        """Return the probabilities of a dense block of scores, (n_rows, n_labels)."""
+    def probabilities(
+        self, scores: ArrayLike, labels: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float32]:
+        """Return the probabilities of a dense block of scores, (n_rows, n_labels).
+
+        ``labels`` are the numbers of the columns, where they are not all labels.
+        """
         from rmls.decide._blocks import to_probabilities
 
         block = np.ascontiguousarray(scores, dtype=np.float32)
-        if block.ndim != 2 or block.shape[1] != self.n_labels:
+        columns = np.arange(self.n_labels) if labels is None else labels
+        if block.ndim != 2 or block.shape[1] != len(columns):
             raise InputError(
                 f"scores have shape {block.shape}, but the calibration is for "
-                f"{self.n_labels} labels."
+                f"{len(columns)} labels."
             )
         out = np.empty_like(block)
-        arguments = (block, np.arange(self.n_labels), *self._numbers(), out)
+        arguments = (block, columns, *self._numbers(), out)
         to_probabilities(*arguments)
         return out
 

@@ -92,7 +92,8 @@ class MacroF1(Rule):
 def fit_micro_f1(counts: ScoreCounts, calibration: Calibration) -> MicroF1:
     """Return the threshold with the best micro-F on the rows that were counted."""
     hits, sizes = np.zeros(N_CUTS), np.zeros(N_CUTS)
-    for _, tp, taken in _cumulate(counts, calibration):
+    counted = np.asarray(counts.total.any(axis=1))
+    for _, tp, taken in _cumulate(counts, calibration, counted):
         hits, sizes = hits + tp.sum(axis=0), sizes + taken.sum(axis=0)
     values = 2 * hits / (sizes + counts.positive.sum(dtype=np.float64))
     return MicroF1(float(CUTS[int(np.argmax(values))]))
@@ -113,9 +114,9 @@ def fit_macro_f1(
     """
     n_positive = counts.positive.sum(axis=1, dtype=np.float64)
     summed, best = np.zeros(N_CUTS), np.zeros(counts.n_labels)
-    for labels, tp, taken in _cumulate(counts, calibration):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values = np.nan_to_num(2 * tp / (taken + n_positive[labels, None]))
+    # Labels without positives get the common threshold and have an F of 0 at all of them.
+    for labels, tp, taken in _cumulate(counts, calibration, n_positive > 0):
+        values = 2 * tp / (taken + n_positive[labels, None])
         summed += values.sum(axis=0)
         best[labels] = CUTS[np.argmax(values, axis=1)]
     common = CUTS[int(np.argmax(summed))]
@@ -125,14 +126,15 @@ def fit_macro_f1(
 
 
 def _cumulate(
-    counts: ScoreCounts, calibration: Calibration
-) -> Iterator[tuple[slice, Floats, Floats]]:
+    counts: ScoreCounts, calibration: Calibration, wanted: NDArray[np.bool_]
+) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
     """Yield some labels, and for each of them and each cut the relevant and all pairs above it."""
-    centres = np.repeat(counts.centres[:, None].astype(np.float32), counts.n_labels, axis=1)
-    probabilities = calibration.probabilities(centres).T
-    for start in range(0, counts.n_labels, LABELS_AT_ONCE):
-        some = slice(start, min(start + LABELS_AT_ONCE, counts.n_labels))
-        places = np.searchsorted(CUTS, probabilities[some], side="right")
+    chosen = np.flatnonzero(wanted)
+    centres = counts.centres.astype(np.float32)[:, None]
+    for start in range(0, len(chosen), LABELS_AT_ONCE):
+        some = chosen[start : start + LABELS_AT_ONCE]
+        probabilities = calibration.probabilities(np.repeat(centres, len(some), axis=1), some)
+        places = np.searchsorted(CUTS, probabilities.T, side="right")
         n_labels = len(places)
         index = np.arange(n_labels)[:, None] * (N_CUTS + 1) + places
         sums: list[Floats] = []
