@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmls.kernels import cpu
+from rmls.models.blocks import for_blocks
 from rmls.models.representation import Representation
 
 LLOYD_STEPS = 8
 SAMPLE_PER_CLUSTER = 64
-CHUNK = 16_384
+CHUNK = 1024
+SEARCHED_ROWS = 128
 LARGEST = 4.0
 PROBES = (8, 16, 32, 64, 128, 256)
 WANTED_RECALL = 0.97
@@ -49,12 +51,11 @@ class LabelClusters:
     n_probe: int = PROBES[0]
 
     @classmethod
-    def of(cls, representation: Representation, seed: int) -> LabelClusters:
+    def of(cls, representation: Representation, seed: int, n_threads: int = 1) -> LabelClusters:
         """Cluster the label vectors, with their bias for one more coordinate."""
-        vectors = np.column_stack([representation.labels, representation.label_bias])
-        n_clusters = max(1, round(np.sqrt(len(vectors))))
+        n_clusters = max(1, round(np.sqrt(len(representation.labels))))
         rng = np.random.Generator(np.random.Philox(key=[seed, 2**35]))
-        home = _split_large(_cluster(vectors, n_clusters, rng), n_clusters)
+        home = _split_large(_cluster(representation, n_clusters, rng, n_threads), n_clusters)
         order = np.argsort(home, kind="stable").astype(np.int32)
         indptr = np.concatenate([[0], np.cumsum(np.bincount(home))]).astype(np.int64)
         return cls.from_order(representation, indptr, order)
@@ -97,10 +98,14 @@ class LabelClusters:
 
     def _visits(self, scores: Floats, size: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Yield the clusters to visit and their rows: the best of each, until they hold enough."""
-        n_probe = min(self.n_probe, len(self.means))
-        order = np.argsort(-scores, axis=1)
-        before = np.cumsum(np.diff(self.indptr)[order], axis=1) - np.diff(self.indptr)[order]
-        wanted = (np.arange(order.shape[1]) < n_probe) | (before < size)
+        sizes = np.diff(self.indptr)
+        # Every cluster holds a label, so that no more than these are looked at.
+        most = min(max(self.n_probe, size), len(self.means))
+        order = np.argpartition(-scores, most - 1, axis=1)[:, :most]
+        by_score = np.argsort(-np.take_along_axis(scores, order, axis=1), axis=1)
+        order = np.take_along_axis(order, by_score, axis=1)
+        before = np.cumsum(sizes[order], axis=1) - sizes[order]
+        wanted = (np.arange(most) < self.n_probe) | (before < size)
         rows = np.broadcast_to(np.arange(len(order))[:, None], order.shape)[wanted]
         clusters = order[wanted]
         by_cluster = np.argsort(clusters, kind="stable")
@@ -110,38 +115,58 @@ class LabelClusters:
 
     def recall(self, representation: Representation, hidden: Floats, size: int) -> float:
         """Return the share of the best ``size`` labels of some rows that a search finds."""
-        exact = np.argpartition(-representation.scores(hidden), size - 1, axis=1)[:, :size]
-        keys, counts, _ = self.search(hidden, size)
-        labels, scores = np.empty(exact.shape, np.int32), np.empty(exact.shape, np.float32)
-        cpu.take_best(size, keys, counts, labels, scores)
-        hits = sum(len(np.intersect1d(*pair)) for pair in zip(labels, exact, strict=True))
-        return hits / exact.size
+        return _overlap(_listed(representation, hidden, size, 1), _listed(self, hidden, size, 1))
 
 
 def build_index(
-    representation: Representation, hidden: Floats, size: int, seed: int
+    representation: Representation, hidden: Floats, size: int, seed: int, n_threads: int = 1
 ) -> tuple[LabelClusters, float]:
     """Return an index with the fewest probes that find 97% of the best labels of some rows.
 
     Its recall on these rows is returned as well.
     """
-    index = LabelClusters.of(representation, seed)
+    index = LabelClusters.of(representation, seed, n_threads)
+    exact = _listed(representation, hidden, size, n_threads)
     recall = 0.0
     for n_probe in PROBES:
         index = replace(index, n_probe=n_probe)
-        recall = index.recall(representation, hidden, size)
+        recall = _overlap(exact, _listed(index, hidden, size, n_threads))
         if recall >= WANTED_RECALL or n_probe >= len(index.means):
             break
     return index, recall
 
 
-def _cluster(vectors: Floats, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the cluster of every vector, by k-means on a sample of them."""
+def _listed(
+    searched: LabelClusters | Representation, hidden: Floats, size: int, n_threads: int
+) -> NDArray[np.int32]:
+    """Return the best labels of every row that a search finds."""
+    labels = np.empty((len(hidden), size), np.int32)
+    scores = np.empty((len(hidden), size), np.float32)
+
+    def work(start: int, stop: int) -> None:
+        keys, counts, _ = searched.search(hidden[start:stop], size)
+        cpu.take_best(size, keys, counts, labels[start:stop], scores[start:stop])
+
+    for_blocks(work, len(hidden), SEARCHED_ROWS, n_threads)
+    return labels
+
+
+def _overlap(exact: NDArray[np.int32], found: NDArray[np.int32]) -> float:
+    hits = sum(len(np.intersect1d(*pair)) for pair in zip(exact, found, strict=True))
+    return hits / exact.size
+
+
+def _cluster(
+    representation: Representation, n_clusters: int, rng: np.random.Generator, n_threads: int
+) -> NDArray[np.int64]:
+    """Return the cluster of every label, by k-means on a sample of them."""
+    vectors, bias = representation.labels, representation.label_bias
     n_sample = min(len(vectors), SAMPLE_PER_CLUSTER * n_clusters)
-    sample = vectors[rng.choice(len(vectors), n_sample, replace=False)]
+    chosen = rng.choice(len(vectors), n_sample, replace=False)
+    sample = np.column_stack([vectors[chosen], bias[chosen]])
     centres = sample[:n_clusters].copy()
     for _ in range(LLOYD_STEPS):
-        home = _nearest(sample, centres)
+        home = _nearest(sample[:, :-1], sample[:, -1], centres, n_threads)
         sizes = np.bincount(home, minlength=n_clusters)
         order = np.argsort(home, kind="stable")
         used = np.flatnonzero(sizes)
@@ -149,15 +174,20 @@ def _cluster(vectors: Floats, n_clusters: int, rng: np.random.Generator) -> NDAr
         centres[used] = np.add.reduceat(sample[order], starts, axis=0) / sizes[used, None]
         empty = np.flatnonzero(sizes == 0)
         centres[empty] = sample[rng.choice(n_sample, len(empty))]
-    return _nearest(vectors, centres)
+    return _nearest(vectors, bias, centres, n_threads)
 
 
-def _nearest(vectors: Floats, centres: Floats) -> NDArray[np.int64]:
+def _nearest(vectors: Floats, bias: Floats, centres: Floats, n_threads: int) -> NDArray[np.int64]:
+    """Return the nearest centre of every vector, in chunks whose products stay in the cache."""
     half = 0.5 * np.einsum("ij,ij->i", centres, centres)
     home = np.empty(len(vectors), np.int64)
-    for start in range(0, len(vectors), CHUNK):
-        part = slice(start, start + CHUNK)
-        home[part] = np.argmax(vectors[part] @ centres.T - half, axis=1)
+
+    def work(start: int, stop: int) -> None:
+        scores = np.column_stack([vectors[start:stop], bias[start:stop]]) @ centres.T
+        scores -= half
+        np.argmax(scores, axis=1, out=home[start:stop])
+
+    for_blocks(work, len(vectors), CHUNK, n_threads)
     return home
 
 
@@ -171,5 +201,5 @@ def _split_large(home: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
     first = np.searchsorted(home[order], home[order])
     piece = np.empty(len(home), np.int64)
     piece[order] = (np.arange(len(home)) - first) // most
-    _, numbers = np.unique(np.stack([home, piece]), axis=1, return_inverse=True)
+    _, numbers = np.unique(home * len(home) + piece, return_inverse=True)
     return np.asarray(numbers, dtype=np.int64).ravel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from rmls.kernels import cpu
 from rmls.models.objective import check_options
 from rmls.models.rmls import RMLS
 from rmls.models.training import learning_rates, run_passes
+
+TILE_LABELS = 1024
 
 Floats = NDArray[np.float32]
 
@@ -57,6 +60,19 @@ class Representation:
         result: Floats = hidden @ self.labels[first:last].T
         result += self.label_bias[first:last]
         return result
+
+    def search(self, hidden: Floats, size: int) -> tuple[Any, Any, Any]:
+        """Return the memory of `cpu.take_best` with the best labels of every row in it.
+
+        Labels are scored in tiles that stay in the cache while the best of them are taken.
+        """
+        keys, counts, lowest = cpu.room_for(len(hidden), size)
+        rows, labels = np.arange(len(hidden)), np.arange(len(self.labels), dtype=np.int32)
+        for first in range(0, len(labels), TILE_LABELS):
+            tile = self.scores(hidden, first, first + TILE_LABELS)
+            part = labels[first : first + TILE_LABELS]
+            cpu.offer_scores(tile, part, rows, size, keys, counts, lowest)
+        return keys, counts, lowest
 
 
 def join(parts: list[Representation]) -> Representation:

@@ -15,7 +15,6 @@ from rmls.models.representation import Representation
 
 BLOCK_ROWS = 256
 SEARCHED_ROWS = 2048
-TILE_LABELS = 1024
 
 
 @dataclass(frozen=True)
@@ -50,22 +49,10 @@ def propose(
     size: int,
     index: LabelClusters | None = None,
 ) -> Shortlists:
-    """Return the ``size`` best labels of rows ``start`` to ``stop``.
-
-    Labels are scored in tiles that stay in the cache while the best of them are taken, or by an
-    index in which only some of them are.
-    """
+    """Return the best labels of rows ``start`` to ``stop``, of an index if there is one."""
     found = Shortlists.empty(stop - start, size)
     hidden = representation.hidden(X, start, stop)
-    if index is not None:
-        keys, counts, lowest = index.search(hidden, size)
-    else:
-        keys, counts, lowest = cpu.room_for(len(hidden), size)
-        rows, labels = np.arange(len(hidden)), np.arange(len(representation.labels), dtype=np.int32)
-        for first in range(0, len(labels), TILE_LABELS):
-            tile = representation.scores(hidden, first, first + TILE_LABELS)
-            part = labels[first : first + TILE_LABELS]
-            cpu.offer_scores(tile, part, rows, size, keys, counts, lowest)
+    keys, counts, _ = (index or representation).search(hidden, size)
     cpu.take_best(size, keys, counts, found.labels, found.scores)
     return found
 

@@ -116,7 +116,7 @@ class TwoStageTrainer:
             return None, 1.0
         # Distinct rows come in the order of their fingerprints: the first ones are a fair sample.
         hidden = proposing.hidden(self.X, 0, min(INDEX_ROWS, self.X.shape[0]))
-        return build_index(proposing, hidden, self.size, self.seed)
+        return build_index(proposing, hidden, self.size, self.seed, self.n_threads)
 
     def score(self, stages: Stages, rows: Rows, found: Shortlists | None = None) -> HeldOut:
         """Return the scores of some rows' shortlists, with the truth."""
