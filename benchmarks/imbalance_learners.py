@@ -6,7 +6,7 @@ pairs of a row and a tail label that are predicted. The second table names the l
 each learner takes within the limit, largest by rows × labels.
 
     RMLS_DATA=folder python benchmarks/imbalance_learners.py [--data enron] [--methods COCOA \
-        "COCOA n_coupled=0" "GFM joint=pairs"]
+        "COCOA n_coupled=0" "GFM joint=pairs" "Calibrated COCOA"]
     RMLS_DATA=folder python benchmarks/imbalance_learners.py --largest [--limit 600]
 """
 
@@ -47,10 +47,14 @@ def run(spec, name):
     data = read(name)
     train, test = data.train, data.test
     method, *settings = spec.split()
+    inside = settings.pop(0) if method == "Calibrated" else None
     make = getattr(models, method)
     options = {"n_jobs": 2, **read_settings(settings, method)}
     if method == "GFM":
         options["estimator"] = models.RMLS(n_jobs=2)
+    if method == "Calibrated":
+        options["estimator"] = getattr(models, inside)(n_jobs=2)
+        options["decision"] = "macro_f1"
     # Load the compiled kernels first.
     make(**options).fit(train.X[:60], train.Y[:60]).predict_sets(test.X[:5])
     model = make(**options)
