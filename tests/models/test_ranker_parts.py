@@ -268,7 +268,7 @@ def test_joined_representations_score_the_mean(activation: str) -> None:
 def test_shortlists_are_the_best_labels_in_their_order(
     size: int, n_threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rmls.models.shortlist.TILE_LABELS", 8)
+    monkeypatch.setattr("rmls.models.representation.TILE_LABELS", 8)
     monkeypatch.setattr("rmls.models.shortlist.BLOCK_ROWS", 4)
     X = sparse.random(11, 20, 0.5, "csr", np.float32, rng=np.random.default_rng(0))
     vectors = make_representation(0)
