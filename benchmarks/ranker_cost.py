@@ -27,6 +27,9 @@ from types import SimpleNamespace
 MB = 1 << 20
 LABELS = [1_000, 10_000, 100_000, 1_000_000]
 ROWS = [5_000, 10_000, 20_000, 40_000]
+# Too few for 100,000 labels to have a row each: with room for all, the generator gives every label
+# one row and there is nothing to learn.
+FIXED_ROWS = 15_000
 STAGES = ("representation", "shortlists", "weights", "held-out rows")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -172,7 +175,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--labels", type=int, nargs="+", default=LABELS)
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
-    parser.add_argument("--fixed-rows", type=int, default=20_000)
+    parser.add_argument("--fixed-rows", type=int, default=FIXED_ROWS)
     parser.add_argument("--fixed-labels", type=int, default=10_000)
     parser.add_argument("--features", type=int, default=20_000)
     parser.add_argument("--index", default="auto")
