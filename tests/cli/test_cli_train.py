@@ -175,6 +175,25 @@ def test_another_method_is_trained_and_evaluated(method, data_file, data, run, t
     assert run("evaluate", tmp_path / "m", data_file).exit_code == 0
 
 
+def test_a_ranker_takes_options_and_settings(data_file, run, tmp_path):
+    settings = ("--set", "shortlist_size=12", "--set", "tail=0", "--set", "precision=int8")
+    given = ("--method", "RMLSRanker", *SMALL, "--loss", "logistic", *settings)
+    result = run("train", data_file, "-o", tmp_path / "m", *given)
+    assert result.exit_code == 0, result.stderr
+    model = rmls.load(tmp_path / "m")
+    assert (model.n_components, model.max_iter, model.loss) == (8, 3, "logistic")
+    assert (model.shortlist_size, model.tail, model.precision) == (12, 0, "int8")
+    assert run("evaluate", tmp_path / "m", data_file).exit_code == 0
+
+
+@pytest.mark.parametrize("given", [("--calibration", "none"), ("--set", "calibration=null")])
+def test_another_method_is_trained_without_calibration(given, data_file, run, tmp_path):
+    method = ("--method", "RMLSRanker", *SMALL)
+    result = run("train", data_file, "-o", tmp_path / "m", *method, *given)
+    assert result.exit_code == 0, result.stderr
+    assert rmls.load(tmp_path / "m").calibration is None
+
+
 def test_parameters_of_another_method_are_set_by_name(data_file, run, tmp_path):
     options = ("--method", "COCOA", "--set", "n_coupled=2", "--set", "C=0.5", "--seed", "3")
     run("train", data_file, "-o", tmp_path / "m", *options)

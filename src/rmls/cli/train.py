@@ -65,9 +65,9 @@ def train(
         "random_state": seed,
         "n_jobs": jobs,
         **_validation(metric, validation, no_validation, early_stopping),
-        **read_settings(setting, method),
     }
     params = {name: value for name, value in given.items() if value is not None}
+    params |= read_settings(setting, method)
     run = Run(data, output, params, part, source_format, quiet)
     if method is not None and method.lower() != "rmls":
         train_method(run, method, overwrite, for_rmls=resume or paper)

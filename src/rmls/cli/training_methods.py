@@ -61,6 +61,8 @@ def _make(method: str, params: dict[str, Any]) -> Any:
             raise InputError(
                 f"{found} has no parameter {name!r}; it has {', '.join(sorted(known))}."
             )
+    if params.get("calibration") == "none":
+        params = {**params, "calibration": None}
     usual = {"n_jobs": -1} if "n_jobs" in known else {}
     return make(**{**usual, **params})
 
