@@ -163,6 +163,9 @@ def draw(by_labels, by_rows, path):
         for key, title, style in lines:
             values = [point[key] for point in points]
             axis.loglog([point[over] for point in points], values, style, label=title)
+        sizes = [point[over] for point in points]
+        axis.set_xticks(sizes, [f"{value:,}" for value in sizes])
+        axis.tick_params(axis="x", which="minor", labelbottom=False)
         axis.set_xlabel(f"{over}, at {points[0][fixed]:,} {fixed}")
         axis.grid(True, which="major", alpha=0.3)
     axes[0].set_ylabel("seconds, milliseconds, megabytes")

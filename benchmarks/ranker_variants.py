@@ -44,6 +44,7 @@ VARIANTS = [
     {"tail": 1.0},
     {"offset": 0.1},
     {"loss": "logistic"},
+    {"loss": "logistic", "C": 10.0},
     {"prune": 0.01},
     {"prune": 0.3},
     {"index": "clusters"},
