@@ -30,6 +30,7 @@ CROSS_FIT_ROWS = 5_000
 HELD_OUT_ROWS = 2_000
 LEAST_ROWS = 30
 INDEX_LABELS = 50_000
+USUAL_COST = {"squared_hinge": 1.0, "logistic": 10.0}
 REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
 
 
@@ -57,8 +58,9 @@ class RMLSRanker(ShortlistedModel):
         Whether a shortlist is the best of all labels, or of those in the clusters of label vectors
         that suit the row best. ``"auto"`` searches clusters above 50,000 labels.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
-    C : float, default=1.0
-        Cost of a row in the classifiers, against the squared norm of the weights.
+    C : float or "auto", default="auto"
+        Cost of a row in the classifiers, against the squared norm of the weights. ``"auto"`` is 1,
+        and 10 for the logistic loss.
     offset : float, default=0.0
         Share of the representation's score that is given to the classifiers, so that they learn
         the rest.
@@ -142,7 +144,7 @@ class RMLSRanker(ShortlistedModel):
         n_models: int = 1,
         index: str = "auto",
         loss: str = "squared_hinge",
-        C: float = 1.0,
+        C: float | str = "auto",
         offset: float = 0.0,
         tol: float = 0.3,
         max_epochs: int = 10,
@@ -243,8 +245,9 @@ class RMLSRanker(ShortlistedModel):
     def _check_options(self) -> None:
         for name in ("n_components", "max_iter", "shortlist_size", "n_models", "max_epochs"):
             check_whole(name, getattr(self, name), 1)
-        for name in ("C", "tol"):
-            check_number(name, getattr(self, name), positive=True)
+        if not (isinstance(self.C, str) and self.C == "auto"):
+            check_number("C", self.C, positive=True)
+        check_number("tol", self.tol, positive=True)
         for name in ("offset", "prune", "tail"):
             check_number(name, getattr(self, name), positive=False)
         check_choice("index", self.index, ("auto", "exact", "clusters"))
@@ -258,8 +261,9 @@ class RMLSRanker(ShortlistedModel):
     def _make_trainer(
         self, X: sparse.csr_matrix, Y: sparse.csr_matrix, weights: NDArray[np.float64]
     ) -> TwoStageTrainer:
+        cost = USUAL_COST[self.loss] if self.C == "auto" else float(self.C)
         options = ResidualOptions(
-            self.loss, self.C, self.tol, self.max_epochs, self.prune, self.offset
+            self.loss, cost, self.tol, self.max_epochs, self.prune, self.offset
         )
         n_labels, threads = self._space.n_labels, count_threads(self.n_jobs)
         indexed = self.index == "clusters" or (self.index == "auto" and n_labels > INDEX_LABELS)
