@@ -21,7 +21,20 @@ TIMES = {
 }
 
 # Estimators whose ``decision`` is "round" by default.
-ROUNDING = frozenset({"BinaryRelevance", "CPLST", "CS", "CSSP", "FaIE", "PLST"})
+ROUNDING = frozenset(
+    {
+        "BinaryRelevance",
+        "COCOA",
+        "CPLST",
+        "CS",
+        "CSSP",
+        "FaIE",
+        "IRUS",
+        "MultiWindowKNN",
+        "PLST",
+        "ReverseMultiLabel",
+    }
+)
 
 
 @dataclass(frozen=True)

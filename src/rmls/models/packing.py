@@ -19,8 +19,8 @@ def round_vectors(vectors: NDArray[np.float32], precision: str) -> NDArray[np.fl
 
     Examples
     --------
-    >>> round_vectors(np.float32([[1.0, 0.3]]), "int8").round(4).tolist()
-    [[1.0, 0.2969]]
+    >>> round_vectors(np.float32([[1.0, 0.3]]), "int8").tolist()
+    [[1.0, 0.296875]]
     """
     if precision == "float32":
         return vectors
