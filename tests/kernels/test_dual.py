@@ -1,5 +1,6 @@
 """Dual coordinate descent finds the solution of the primal problem, label by label."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from rmls.kernels.cpu import dual
 from rmls.models.residual import ResidualOptions, ResidualTrainer
 
 N_ROWS, N_FEATURES, N_LABELS = 60, 15, 4
+MOST_LABELS = 40
 both_losses = pytest.mark.parametrize("loss", cpu.DUAL_LOSSES)
 
 
@@ -43,7 +45,9 @@ def make_costs(seed=0):
     return np.random.default_rng(seed + 200).uniform(0.2, 3.0, N_ROWS).astype(np.float32)
 
 
-def make_problem(X, loss, costs=None, added=None, offsets=None, prune=0.0, **stop):
+def make_problem(
+    X, loss, costs=None, added=None, offsets=None, prune=0.0, label_costs=None, **stop
+):
     nothing = np.zeros(0, np.float32)
     return cpu.Problem(
         X.indptr.astype(np.int64),
@@ -51,6 +55,7 @@ def make_problem(X, loss, costs=None, added=None, offsets=None, prune=0.0, **sto
         X.data,
         np.asarray(X.multiply(X).sum(axis=1), dtype=np.float32).ravel(),
         np.ones(N_ROWS, np.float32) if costs is None else costs,
+        np.ones(MOST_LABELS, np.float32) if label_costs is None else label_costs,
         np.zeros(0, dtype=bool) if added is None else added,
         nothing if offsets is None else offsets,
         cpu.DUAL_LOSSES.index(loss),
@@ -93,7 +98,7 @@ def label_problem(problem, X, pairs, label):
     targets = np.where(np.arange(stop - start) < pairs.n_relevant[label], 1.0, -1.0)
     dense = np.column_stack([X[rows].toarray(), np.ones(len(rows))]).astype(np.float64)
     offsets = problem.offsets[start:stop] if len(problem.offsets) else np.zeros(stop - start)
-    costs = problem.costs[rows].astype(np.float64)
+    costs = problem.costs[rows].astype(np.float64) * problem.label_costs[label]
     return Label(dense[used], targets[used], costs[used], offsets[used].astype(np.float64))
 
 
@@ -165,6 +170,35 @@ def test_costs_and_offsets_enter_as_in_the_primal_problem(loss, seed):
     assert_solves_all(solution, problem, X, pairs, loss)
     without = solve(problem._replace(offsets=offsets[:0]), pairs)
     assert np.abs(without.weights - solution.weights).max() > 0.1
+
+
+@both_losses
+def test_costs_of_labels_multiply_those_of_rows(loss):
+    X, pairs = make_rows(), make_pairs()
+    factors = np.float32([0.1, 1, 3, 10])
+    problem = make_problem(X, loss, make_costs(), label_costs=factors)
+    solution = solve(problem, pairs)
+    assert_solves_all(solution, problem, X, pairs, loss)
+    norms = np.linalg.norm(solution.weights, axis=1)
+    plain = np.linalg.norm(solve(make_problem(X, loss, make_costs()), pairs).weights, axis=1)
+    assert norms[0] < plain[0]
+    assert (norms[2:] > plain[2:]).all()
+
+
+@both_losses
+@pytest.mark.parametrize("power", [0.0, 0.25])
+def test_the_cost_falls_with_the_rows_of_a_label(loss, power):
+    trainer = make_trainer(loss, 1, tolerance=1e-5, max_epochs=20_000)
+    trainer.options = replace(trainer.options, C=2.0, cost_power=power, prune=0.0)
+    found = trainer.solve(np.ones(N_ROWS, dtype=bool))
+    n_relevant = trainer.pairs.n_relevant
+    assert len(np.unique(n_relevant)) > 3
+    costs = trainer.weights.astype(np.float32)
+    label_costs = (2.0 / n_relevant**power).astype(np.float32)
+    problem = make_problem(trainer.X, loss, costs, label_costs=label_costs)
+    wanted = solve(problem, trainer.pairs)
+    dense = sparse.csr_matrix((found.values, found.indices, found.indptr), wanted.weights.shape)
+    np.testing.assert_allclose(dense.toarray(), wanted.weights, atol=2e-4)
 
 
 @both_losses
@@ -383,9 +417,20 @@ def test_a_label_is_solved_alike_alone_and_among_others(loss, max_epochs):
 
 def make_trainer(loss, n_threads, n_labels=23, tolerance=0.1, max_epochs=10):
     X, pairs = make_rows(), make_pairs(n_labels=n_labels)
-    options = ResidualOptions(loss, 1.0, tolerance, max_epochs, 0.05, 0.0)
+    options = ResidualOptions(loss, 1.0, 0.25, tolerance, max_epochs, 0.05, 0.0)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, N_ROWS)
     return ResidualTrainer(X, pairs, weights, np.zeros(0, np.float32), options, n_threads)
+
+
+@both_losses
+def test_a_solution_is_taken_up_again_at_other_costs(loss):
+    """Costs of labels change when rows are added, by which variables may be above the new cost."""
+    X, pairs, costs = make_rows(), make_pairs(), make_costs()
+    high, low = np.full(N_LABELS, 50, np.float32), np.full(N_LABELS, 0.5, np.float32)
+    first = solve(make_problem(X, loss, costs, label_costs=high), pairs)
+    assert (first.duals > 0.5 * costs[pairs.rows]).any()
+    problem = make_problem(X, loss, costs, label_costs=low)
+    assert_solves_all(solve(problem, pairs, first.duals), problem, X, pairs, loss)
 
 
 @both_losses

@@ -176,17 +176,20 @@ def wasted_bits(found: np.ndarray, rates: np.ndarray) -> float:
 def test_noise_known_by_heart_gets_the_probability_of_the_base_rate(
     options: dict[str, Any], calibration: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rates = np.array([0.1, 0.2, 0.3, 0.4])
-    X, _ = memorable_noise(600, 2)
-    Y = (np.random.default_rng(1).random((600, 4)) < rates).astype(int)
-    unseen, _ = memorable_noise(300, 2, seed=9)
-    model = RMLSRanker(16, calibration=calibration, **options).fit(X, Y)
-    listed = np.tile(np.arange(4, dtype=np.int32), (600, 1))
-    own = score_shortlists(model.weights_, model._normalizer.apply(X), listed, 1)
-    assert ((own > 0) == Y).mean() > 0.98
-    found = model.predict_proba(unseen)
-    np.testing.assert_allclose(found.mean(axis=0), rates, atol=0.1)
-    assert wasted_bits(found, rates) < 0.12
+    rates, means = np.array([0.1, 0.2, 0.3, 0.4]), []
+    for seed in range(1, 4):
+        X, _ = memorable_noise(600, 2, seed)
+        Y = (np.random.default_rng(seed).random((600, 4)) < rates).astype(int)
+        unseen, _ = memorable_noise(300, 2, seed=9)
+        model = RMLSRanker(16, calibration=calibration, **options).fit(X, Y)
+        listed = np.tile(np.arange(4, dtype=np.int32), (600, 1))
+        own = score_shortlists(model.weights_, model._normalizer.apply(X), listed, 1)
+        assert ((own > 0) == Y).mean() > 0.98
+        found = model.predict_proba(unseen)
+        means.append(found.mean(axis=0))
+        assert wasted_bits(found, rates) < 0.12
+    # The rates of the held-out rows alone stray by 0.03.
+    np.testing.assert_allclose(np.mean(means, axis=0), rates, atol=0.06)
     # A model that is judged by the rows it was trained on takes what it knows by heart for truth.
     monkeypatch.setattr("rmls.models.ranker.LEAST_ROWS", 10**9)
     leaky = RMLSRanker(16, calibration=calibration, **options).fit(X, Y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rmls import RMLS, make_longtail
 from rmls.core.labels import read_labels
+from rmls.core.propensity import propensities
 from rmls.features import unit_rows
 from rmls.kernels import cpu
 from rmls.models.combination import (
@@ -23,6 +25,7 @@ from rmls.models.combination import (
     fit_combination,
     plain_combination,
     regress,
+    usual_tail,
 )
 from rmls.models.packing import pack_vectors, round_vectors
 from rmls.models.representation import Representation, join
@@ -38,7 +41,7 @@ N_LABELS = 60
 
 def make_trainer(Y: Any, data: Any, loss: str, offset: float, size: int) -> TwoStageTrainer:
     space, Y = read_labels(Y)
-    options = ResidualOptions(loss, 1.0, 0.3, 10, 0.1, offset)
+    options = ResidualOptions(loss, 1.0, 0.25, 0.3, 10, 0.1, offset)
     members = [RMLS(8, max_iter=3, normalize="none", random_state=0)]
     weights = np.ones(Y.shape[0])
     return TwoStageTrainer(
@@ -133,13 +136,13 @@ def test_bands_of_rare_labels_alone_sum_to_1(positives: list[float]) -> None:
     np.testing.assert_allclose(bands(np.array(positives)).sum(axis=1), np.ones(len(positives)))
 
 
-def test_favour_is_1_for_the_most_frequent_label_and_grows_with_rarity() -> None:
+def test_rarity_is_0_for_the_most_frequent_label_and_grows() -> None:
     counts = Frequencies(np.array([100.0, 0.0, 10.0, 1.0, 100.0]), 1000.0)
-    favour = counts.favour(1.0)
-    assert favour[0] == favour[4] == 1
-    assert 1 < favour[2] < favour[3] < favour[1]
-    np.testing.assert_allclose(counts.favour(0.5), np.sqrt(favour))
-    assert counts.favour(0.0).tolist() == [1.0] * 5
+    rarity = counts.rarity()
+    assert rarity[0] == rarity[4] == 0
+    assert 0 < rarity[2] < rarity[3] < rarity[1]
+    propensity = propensities(counts.positives, 1000)
+    np.testing.assert_allclose(np.exp(rarity), propensity[0] / propensity)
 
 
 def test_frequencies_weigh_the_rows() -> None:
@@ -156,7 +159,7 @@ def simulate(theta: np.ndarray, knots: np.ndarray, n_rows: int = 6000, seed: int
     labels = np.sort([rng.permutation(N_LABELS)[:10] for _ in range(n_rows)], axis=1)
     own, other = rng.normal(size=(2, n_rows, 10)).astype(np.float32)
     logits = np.empty_like(own)
-    mixture = Combination(theta, knots).mixture(positives)
+    mixture = Combination(theta, knots).mixture(Frequencies(positives, 2000.0))
     cpu.mix_listed(labels.astype(np.int32), own, other, mixture, logits)
     relevant = rng.random(logits.shape) < 1 / (1 + np.exp(-logits))
     rows = np.repeat(np.arange(n_rows), relevant.sum(axis=1))
@@ -175,18 +178,18 @@ def test_the_combination_recovers_the_logits_that_made_the_labels(seed: int) -> 
     theta[:, 1] = rng.uniform(0.5, 2, N_BANDS)
     theta[:, 4] = rng.uniform(-1, 1, N_BANDS)
     held, frequencies, logits = simulate(theta, np.zeros(3, np.float32), seed=seed)
-    found = fit_combination(held, frequencies, 0.0)
+    found = fit_combination(held, frequencies)
     assert found.theta.shape == (N_BANDS, N_TERMS)
-    errors = held.combined(found.mixture(frequencies.positives)) - logits
+    errors = held.combined(found.mixture(frequencies)) - logits
     assert np.sqrt(np.mean(errors**2)) < 0.15
-    plain = held.combined(plain_combination().mixture(frequencies.positives)) - logits
+    plain = held.combined(plain_combination().mixture(frequencies)) - logits
     assert np.sqrt(np.mean(plain**2)) > 0.5
 
 
 def test_the_combination_bends_where_the_scores_do() -> None:
     theta = np.tile([-1.0, 0.0, 2.0, 0.0, 1.0, -1.0], (N_BANDS, 1))
     held, frequencies, logits = simulate(theta, np.zeros(3, np.float32))
-    errors = held.combined(fit_combination(held, frequencies, 0.0).mixture(frequencies.positives))
+    errors = held.combined(fit_combination(held, frequencies).mixture(frequencies))
     errors -= logits
     assert np.sqrt(np.mean(errors**2)) < 0.3
     straight = LogisticRegression().fit(
@@ -196,18 +199,45 @@ def test_the_combination_bends_where_the_scores_do() -> None:
     assert np.sqrt(np.mean((line - logits.ravel()) ** 2)) > 0.4
 
 
-def test_the_tail_raises_labels_by_the_logarithm_of_their_favour() -> None:
+def test_the_tail_adds_its_share_of_the_rarity() -> None:
     theta = np.tile([-0.5, 1.0, 0.0, 0.0, 0.5, 0.0], (N_BANDS, 1))
-    held, frequencies, _ = simulate(theta, np.zeros(3, np.float32))
-    scores = [
-        held.combined(fit_combination(held, frequencies, tail).mixture(frequencies.positives))
-        for tail in (0.0, 1.0)
-    ]
-    raised = scores[1] - scores[0]
-    wanted = np.log(frequencies.favour(1.0))[held.labels]
-    assert wanted.max() > 1
-    assert np.abs(raised - wanted).mean() < 0.12
-    assert np.corrcoef(raised.ravel(), wanted.ravel())[0, 1] > 0.95
+    held, frequencies, logits = simulate(theta, np.zeros(3, np.float32))
+    combination = Combination(theta, np.zeros(3, np.float32))
+    raised = held.combined(combination.mixture(frequencies, 0.5)) - logits
+    wanted = 0.5 * frequencies.rarity()[held.labels]
+    assert wanted.max() > 0.5
+    np.testing.assert_allclose(raised, wanted, atol=1e-5)
+
+
+def expected_precision(held: HeldOut, logits: np.ndarray, scores: np.ndarray) -> float:
+    """Mean probability of the 1, 3 and 5 best labels of every row, row by row."""
+    chance = 1 / (1 + np.exp(-logits.astype(np.float64)))
+    depths = []
+    for row in range(len(scores)):
+        best = sorted(range(scores.shape[1]), key=lambda place: -scores[row, place])
+        depths.append(np.mean([chance[row, best[:k]].mean() for k in (1, 3, 5)]))
+    return float(np.average(depths, weights=held.weights))
+
+
+def test_the_usual_tail_costs_a_tenth_of_a_point_of_expected_precision() -> None:
+    theta = np.tile([-0.5, 1.0, 0.0, 0.0, 0.5, 0.0], (N_BANDS, 1))
+    held, frequencies, logits = simulate(theta, np.zeros(3, np.float32))
+    held = replace(held, weights=np.random.default_rng(0).uniform(0.5, 2, len(held.labels)))
+    combination = Combination(theta, np.zeros(3, np.float32))
+    tail = usual_tail(held, combination, frequencies)
+    assert 0 < tail < 1
+    rarity = frequencies.rarity()[held.labels]
+    most = expected_precision(held, logits, logits)
+    cost = most - expected_precision(held, logits, logits + tail * rarity)
+    more = most - expected_precision(held, logits, logits + (tail + 0.02) * rarity)
+    assert cost <= 0.001 < more
+
+
+def test_the_usual_tail_is_1_where_no_label_is_rarer_than_another() -> None:
+    theta = np.tile([-0.5, 1.0, 0.0, 0.0, 0.5, 0.0], (N_BANDS, 1))
+    held, _, _ = simulate(theta, np.zeros(3, np.float32), n_rows=50)
+    even = Frequencies(np.full(N_LABELS, 7.0), 100.0)
+    assert usual_tail(held, Combination(theta, np.zeros(3, np.float32)), even) == 1.0
 
 
 @pytest.mark.parametrize("relevant", [0, 1])
@@ -215,10 +245,10 @@ def test_without_both_kinds_of_pairs_the_plain_combination_is_used(relevant: int
     held = make_held()
     truth = sparse.csr_matrix(np.full((3, 4), relevant))
     one_kind = HeldOut(held.labels, held.own, held.other, truth, held.weights)
-    found = fit_combination(one_kind, Frequencies(np.ones(4), 8.0), 0.25)
+    found = fit_combination(one_kind, Frequencies(np.ones(4), 8.0))
     np.testing.assert_array_equal(found.theta, plain_combination().theta)
     # The higher both scores, the higher the result.
-    mixture = found.mixture(np.ones(4))
+    mixture = found.mixture(Frequencies(np.ones(4), 8.0))
     assert (mixture.coefficients[:, [1, 4]] > 0).all()
 
 

@@ -17,6 +17,9 @@ N_TERMS = 6
 RIDGE = 1.0
 NEWTON_STEPS = 30
 MOST_MOVE = 5.0
+PRECISION_AT = (1, 3, 5)
+TAIL_COST = 0.001
+TAIL_STEPS = 7
 
 Floats = NDArray[np.float32]
 
@@ -41,10 +44,10 @@ class Frequencies:
         """Count the labels of weighted rows."""
         return cls(np.asarray(weights @ Y, dtype=np.float64), float(weights.sum()))
 
-    def favour(self, tail: float) -> NDArray[np.float64]:
-        """Return the weight of the relevant pairs of every label: 1 for the most frequent one."""
+    def rarity(self) -> NDArray[np.float64]:
+        """Return the logarithm of the inverse propensity, 0 for the most frequent label."""
         inverse = 1 / propensities(self.positives, max(1, round(self.total)))
-        return np.asarray((inverse / inverse.min()) ** tail)
+        return np.asarray(np.log(inverse / inverse.min()))
 
 
 @dataclass(frozen=True)
@@ -120,9 +123,10 @@ class Combination:
     theta: NDArray[np.float64]
     knots: Floats
 
-    def mixture(self, positives: NDArray[np.float64]) -> cpu.Mixture:
-        """Return the coefficients of every label."""
-        table = bands(positives) @ self.theta
+    def mixture(self, frequencies: Frequencies, tail: float = 0.0) -> cpu.Mixture:
+        """Return the coefficients of every label, with rare labels favoured by ``tail``."""
+        table = bands(frequencies.positives) @ self.theta
+        table[:, 0] += tail * frequencies.rarity()
         return cpu.Mixture(table.astype(np.float32), self.knots)
 
 
@@ -146,11 +150,10 @@ def bands(positives: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.maximum(1 - np.abs(place[:, None] - np.arange(N_BANDS)), 0.0))
 
 
-def fit_combination(held: HeldOut, frequencies: Frequencies, tail: float) -> Combination:
+def fit_combination(held: HeldOut, frequencies: Frequencies) -> Combination:
     """Fit the combination to held-out rows by logistic regression.
 
-    Relevant pairs of rare labels count for more, by the power ``tail`` of their inverse
-    propensity. Where no listed label is relevant, the plain combination is returned.
+    Where no listed label is relevant, or every one, the plain combination is returned.
     """
     relevant = held.relevant.ravel()
     if not relevant.any() or relevant.all():
@@ -167,10 +170,34 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, tail: float) -> Com
     near = bands(frequencies.positives).astype(np.float32)[labels]
     design = (near[:, :, None] * terms[:, None, :]).reshape(len(own), -1)
     weights = np.repeat(held.weights, held.labels.shape[1])
-    favour = frequencies.favour(tail)[labels]
-    weights = np.where(relevant, weights * favour, weights)
     theta = regress(design, relevant, weights.astype(np.float32))
     return Combination(theta.reshape(N_BANDS, N_TERMS), knots)
+
+
+def usual_tail(held: HeldOut, combination: Combination, frequencies: Frequencies) -> float:
+    """Return how much rare labels can be favoured at the usual cost in expected precision.
+
+    The precision expected at k is the mean probability of the k best labels, by the combination:
+    the cost of a power is then free of the noise of the labels that the rows happen to have.
+    """
+    logits = held.combined(combination.mixture(frequencies))
+    probabilities = 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
+    rarity = frequencies.rarity().astype(np.float32)[held.labels]
+
+    def expected(tail: float) -> float:
+        best = np.argsort(-(logits + np.float32(tail) * rarity), axis=1, kind="stable")
+        kept = np.take_along_axis(probabilities, best[:, : max(PRECISION_AT)], axis=1)
+        depths = [held.weights @ kept[:, :k].mean(axis=1) for k in PRECISION_AT]
+        return float(np.mean(depths) / held.weights.sum())
+
+    least = expected(0.0) - TAIL_COST
+    if expected(1.0) >= least:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(TAIL_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if expected(middle) >= least else (low, middle)
+    return low
 
 
 def regress(design: Floats, relevant: NDArray[np.bool_], weights: Floats) -> NDArray[np.float64]:

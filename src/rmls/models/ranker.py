@@ -16,7 +16,13 @@ from rmls.core.resources import count_threads
 from rmls.decide import Rule
 from rmls.features import fit_normalizer
 from rmls.kernels import cpu
-from rmls.models.combination import Combination, Frequencies, HeldOut, fit_combination
+from rmls.models.combination import (
+    Combination,
+    Frequencies,
+    HeldOut,
+    fit_combination,
+    usual_tail,
+)
 from rmls.models.cross_fit import split_folds
 from rmls.models.packing import PRECISIONS
 from rmls.models.ranker_storage import ranker_arrays, read_ranker
@@ -30,7 +36,8 @@ CROSS_FIT_ROWS = 5_000
 HELD_OUT_ROWS = 2_000
 LEAST_ROWS = 30
 INDEX_LABELS = 50_000
-USUAL_COST = {"squared_hinge": 1.0, "logistic": 10.0}
+USUAL_COST = {"squared_hinge": 2.0, "logistic": 20.0}
+USUAL_COST_POWER = 0.25
 REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
 
 
@@ -47,7 +54,7 @@ class RMLSRanker(ShortlistedModel):
         Length of the vectors that propose.
     max_iter : int, default=8
         Passes of their training.
-    shortlist_size : int, default=100
+    shortlist_size : int, default=150
         Labels proposed for a row; only they are ranked by both scores.
     representation : RMLS, optional
         Its settings are used for the vectors instead of the two above and of our choice for the
@@ -59,8 +66,8 @@ class RMLSRanker(ShortlistedModel):
         that suit the row best. ``"auto"`` searches clusters above 50,000 labels.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
     C : float or "auto", default="auto"
-        Cost of a row in the classifiers, against the squared norm of the weights. ``"auto"`` is 1,
-        and 10 for the logistic loss.
+        Cost of a row in the classifiers, against the squared norm of the weights. ``"auto"`` is
+        ``2 / n ** 0.25`` for a label with n rows, and ten times that for the logistic loss.
     offset : float, default=0.0
         Share of the representation's score that is given to the classifiers, so that they learn
         the rest.
@@ -70,9 +77,10 @@ class RMLSRanker(ShortlistedModel):
         Passes over the rows of a label, at most.
     prune : float, default=0.1
         Weights smaller than this are dropped.
-    tail : float, default=0.25
-        How much the combination favours rare labels: relevant pairs count by this power of their
-        inverse propensity. 0 ranks by probability.
+    tail : float or "auto", default="auto"
+        How much rare labels are favoured: the odds of a label are multiplied by this power of its
+        inverse propensity. 0 ranks by probability. ``"auto"`` is as much as costs a tenth of a
+        point of the precision expected at 1, 3 and 5, and at most 1.
     precision : {"float32", "int16", "int8"}, default="float32"
         Numbers of weights and vectors: 4, 2 or 1 byte.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
@@ -101,6 +109,8 @@ class RMLSRanker(ShortlistedModel):
         Share of the relevant labels of held-out rows that are on their shortlists.
     index_recall_ : float
         Share of the best labels that the search in clusters finds; 1 where it is exact.
+    tail_ : float
+        The power by which rare labels are favoured.
     n_iter_ : int
         Passes made by the training of the vectors.
     n_weights_ : int
@@ -129,6 +139,7 @@ class RMLSRanker(ShortlistedModel):
     """
 
     combination_: Combination
+    tail_: float
     shortlist_recall_: float
     index_recall_: float
     seconds_: dict[str, float]
@@ -139,7 +150,7 @@ class RMLSRanker(ShortlistedModel):
         n_components: int = 128,
         *,
         max_iter: int = 8,
-        shortlist_size: int = 100,
+        shortlist_size: int = 150,
         representation: RMLS | None = None,
         n_models: int = 1,
         index: str = "auto",
@@ -149,7 +160,7 @@ class RMLSRanker(ShortlistedModel):
         tol: float = 0.3,
         max_epochs: int = 10,
         prune: float = 0.1,
-        tail: float = 0.25,
+        tail: float | str = "auto",
         precision: str = "float32",
         normalize: str = "auto",
         decision: str | Rule = "f1",
@@ -230,9 +241,17 @@ class RMLSRanker(ShortlistedModel):
 
     def _learn_to_combine(self, held: HeldOut) -> None:
         self._held = held
-        self.combination_ = fit_combination(held, self._frequencies, self.tail)
-        self._mixture = self.combination_.mixture(self._frequencies.positives)
+        self.combination_ = fit_combination(held, self._frequencies)
+        if self.tail == "auto":
+            self.tail_ = usual_tail(held, self.combination_, self._frequencies)
+        else:
+            self.tail_ = float(self.tail)
+        self._mix()
         self.shortlist_recall_, self.unlisted_ = held.recall, held.unlisted
+
+    def _mix(self) -> None:
+        self._mixture = self.combination_.mixture(self._frequencies, self.tail_)
+        self._logits = self.combination_.mixture(self._frequencies)
 
     def _count_folds(self, n_rows: int) -> int:
         if self.calibration_folds == "auto":
@@ -245,10 +264,12 @@ class RMLSRanker(ShortlistedModel):
     def _check_options(self) -> None:
         for name in ("n_components", "max_iter", "shortlist_size", "n_models", "max_epochs"):
             check_whole(name, getattr(self, name), 1)
-        if not (isinstance(self.C, str) and self.C == "auto"):
-            check_number("C", self.C, positive=True)
+        for name, positive in (("C", True), ("tail", False)):
+            value = getattr(self, name)
+            if not (isinstance(value, str) and value == "auto"):
+                check_number(name, value, positive=positive)
         check_number("tol", self.tol, positive=True)
-        for name in ("offset", "prune", "tail"):
+        for name in ("offset", "prune"):
             check_number(name, getattr(self, name), positive=False)
         check_choice("index", self.index, ("auto", "exact", "clusters"))
         check_choice("loss", self.loss, cpu.DUAL_LOSSES)
@@ -261,9 +282,12 @@ class RMLSRanker(ShortlistedModel):
     def _make_trainer(
         self, X: sparse.csr_matrix, Y: sparse.csr_matrix, weights: NDArray[np.float64]
     ) -> TwoStageTrainer:
-        cost = USUAL_COST[self.loss] if self.C == "auto" else float(self.C)
+        if self.C == "auto":
+            cost, power = USUAL_COST[self.loss], USUAL_COST_POWER
+        else:
+            cost, power = float(self.C), 0.0
         options = ResidualOptions(
-            self.loss, cost, self.tol, self.max_epochs, self.prune, self.offset
+            self.loss, cost, power, self.tol, self.max_epochs, self.prune, self.offset
         )
         n_labels, threads = self._space.n_labels, count_threads(self.n_jobs)
         indexed = self.index == "clusters" or (self.index == "auto" and n_labels > INDEX_LABELS)
@@ -300,4 +324,4 @@ class RMLSRanker(ShortlistedModel):
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
         read_ranker(self, fitted, archive)
-        self._mixture = self.combination_.mixture(self._frequencies.positives)
+        self._mix()

@@ -21,7 +21,7 @@ from rmls.models.residual import index_type
 if TYPE_CHECKING:
     from rmls.models.ranker import RMLSRanker
 
-NUMBERS = ("shortlist_recall", "index_recall", "unlisted")
+NUMBERS = ("shortlist_recall", "index_recall", "unlisted", "tail")
 
 
 def ranker_arrays(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

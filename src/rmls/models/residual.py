@@ -26,7 +26,9 @@ class ResidualOptions:
     ----------
     loss : {"squared_hinge", "logistic"}
     C : float
-        Cost of a row, against the squared norm of the weights.
+        Cost of a row, against the squared norm of the weights, of a label with one relevant row.
+    cost_power : float
+        The cost of a label with n relevant rows is ``C / n ** cost_power``.
     tolerance : float
         Violation of the optimality conditions at which a label is finished.
     max_epochs : int
@@ -38,6 +40,7 @@ class ResidualOptions:
 
     loss: str
     C: float
+    cost_power: float
     tolerance: float
     max_epochs: int
     prune: float
@@ -126,7 +129,8 @@ class ResidualTrainer:
             X.indices.astype(index_type(X.shape[1])),
             X.data.astype(np.float32, copy=False),
             squares,
-            np.where(rows, options.C * self.weights, 0.0).astype(np.float32),
+            np.where(rows, self.weights, 0.0).astype(np.float32),
+            self._label_costs(rows),
             added,
             self.offsets,
             cpu.DUAL_LOSSES.index(options.loss),
@@ -134,6 +138,16 @@ class ResidualTrainer:
             options.max_epochs,
             np.float32(options.prune),
         )
+
+    def _label_costs(self, rows: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Return what a row costs for every label, by the number of marked rows that have it."""
+        n_relevant = self.pairs.n_relevant
+        labels = np.repeat(np.arange(len(n_relevant)), n_relevant)
+        skipped = self.pairs.indptr[:-1] - np.cumsum(n_relevant) + n_relevant
+        relevant = self.pairs.rows[np.arange(len(labels)) + np.repeat(skipped, n_relevant)]
+        counts = np.bincount(labels[rows[relevant]], minlength=len(n_relevant))
+        costs = self.options.C / np.maximum(counts, 1.0) ** self.options.cost_power
+        return np.asarray(costs, dtype=np.float32)
 
     def _parts(self) -> list[int]:
         """Cut the labels into parts of about equal work, a few for every thread."""

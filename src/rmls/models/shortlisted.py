@@ -28,11 +28,12 @@ class ShortlistedModel(MultiLabelEstimator):
     """Proposes labels by vectors, scores them by sparse weights too, and combines the scores.
 
     All that a decision rule looks at are the listed labels. Rules are fitted to the held-out rows
-    that the combination was learned from, which `fit` keeps in ``_held`` meanwhile.
+    that the combination was learned from, which `fit` keeps in ``_held`` meanwhile. Rankings come
+    from ``_mixture``, in which rare labels are favoured, probabilities from ``_logits``, in which
+    they are not.
     """
 
     shortlist_size: int
-    tail: float
     _scores_all_labels = False
 
     representation_: Representation
@@ -42,6 +43,7 @@ class ShortlistedModel(MultiLabelEstimator):
     _normalizer: Normalizer
     _frequencies: Frequencies
     _mixture: cpu.Mixture
+    _logits: cpu.Mixture
     _held: HeldOut
 
     def _list_size(self) -> int:
@@ -64,11 +66,11 @@ class ShortlistedModel(MultiLabelEstimator):
     def _tune_threshold(
         self, rule: Threshold, X: sparse.csr_matrix, Y: sparse.csr_matrix
     ) -> Threshold:
-        return fit_threshold(rule, self._held_ranking(), self._held.truth)
+        return fit_threshold(rule, self._held_ranking(self._mixture), self._held.truth)
 
-    def _held_ranking(self) -> Ranking:
+    def _held_ranking(self, mixture: cpu.Mixture) -> Ranking:
         labels, scores = np.empty_like(self._held.labels), np.empty_like(self._held.own)
-        cpu.rank_listed(self._held.labels, self._held.combined(self._mixture), labels, scores)
+        cpu.rank_listed(self._held.labels, self._held.combined(mixture), labels, scores)
         return Ranking.from_table(labels, scores, self._space.n_labels)
 
     def _count_held_out(
@@ -79,7 +81,7 @@ class ShortlistedModel(MultiLabelEstimator):
         weights: NDArray[np.float64],
         held_out: NDArray[np.int64],
     ) -> ScoreCounts | None:
-        scores = self._held_ranking().to_csr()
+        scores = self._held_ranking(self._logits).to_csr()
         counts = ScoreCounts.covering(scores)
         counts.add(scores, self._held.truth, self._held.weights)
         return counts
@@ -92,7 +94,7 @@ class ShortlistedModel(MultiLabelEstimator):
         return len(self.weights_.values)
 
     def _score_part(
-        self, X: sparse.csr_matrix, start: int, stop: int
+        self, X: sparse.csr_matrix, start: int, stop: int, mixture: cpu.Mixture
     ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
         """Return the shortlists of some normalised rows, their final and their first scores."""
         size = self._list_size()
@@ -101,7 +103,7 @@ class ShortlistedModel(MultiLabelEstimator):
         dense = np.zeros(X.shape[1], np.float32)
         rows = (X.indptr, X.indices, X.data)
         cpu.score_listed(*rows, self.weights_, found.labels, start, start, stop, dense, final)
-        cpu.mix_listed(found.labels, final, found.scores, self._mixture, final)
+        cpu.mix_listed(found.labels, final, found.scores, mixture, final)
         return found.labels, final, found.scores
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
@@ -109,7 +111,7 @@ class ShortlistedModel(MultiLabelEstimator):
         result = np.empty((X.shape[0], self._space.n_labels), np.float32)
 
         def work(start: int, stop: int) -> None:
-            labels, final, first = self._score_part(X, start, stop)
+            labels, final, first = self._score_part(X, start, stop, self._mixture)
             part = result[start:stop]
             part[:] = self.representation_.scores(self.representation_.hidden(X, start, stop))
             # All that is not listed goes below what is, however large the scores are.
@@ -127,12 +129,15 @@ class ShortlistedModel(MultiLabelEstimator):
         k = min(k, self._space.n_labels)
         if k > self._list_size():
             return super()._rank(X, k)
+        return self._rank_listed(X, k, self._mixture)
+
+    def _rank_listed(self, X: sparse.csr_matrix, k: int, mixture: cpu.Mixture) -> Ranking:
         X = self._normalizer.apply(X)
         labels = np.empty((X.shape[0], k), np.int32)
         scores = np.empty((X.shape[0], k), np.float32)
 
         def work(start: int, stop: int) -> None:
-            listed, final, _ = self._score_part(X, start, stop)
+            listed, final, _ = self._score_part(X, start, stop, mixture)
             cpu.rank_listed(listed, final, labels[start:stop], scores[start:stop])
 
         threads = count_threads(self.n_jobs)
@@ -142,26 +147,25 @@ class ShortlistedModel(MultiLabelEstimator):
     def _decide(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
         if rule.top is not None and not rule.needs_probabilities:
             return super()._decide(X, rule)
-        listed = self._rank(X, self._list_size())
         if not rule.needs_probabilities:
-            return rule.keep(listed)
+            return rule.keep(self._rank(X, self._list_size()))
+        listed = self._rank_listed(X, self._list_size(), self._logits)
         if not self.label_counts_.any():
             return rule.keep(replace(listed, scores=np.zeros_like(listed.scores)))
         if self._calibration is not None:
             listed = self._calibration.apply(listed)
         else:
-            listed = self._listed_probabilities(listed)
+            listed = replace(listed, scores=_sigmoid(listed.scores))
         rest = np.full(listed.n_samples, self.unlisted_, np.float32)
         return rule.keep(replace(listed, rest=rest))
 
-    def _listed_probabilities(self, listed: Ranking) -> Ranking:
-        logits = listed.scores - self._favour()[listed.labels]
-        matrix = replace(listed, scores=_sigmoid(logits)).to_csr()
-        return Ranking.from_csr(matrix)
-
     def _favour(self) -> NDArray[np.float32]:
-        """Return what the combination adds to the logits of rare labels."""
-        return np.log(self._frequencies.favour(self.tail)).astype(np.float32)
+        """Return what is added to the logits of rare labels."""
+        return np.asarray(self._mixture.coefficients[:, 0] - self._logits.coefficients[:, 0])
+
+    def _to_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        calibrated = self._calibration is not None
+        return super()._to_probabilities(scores - self._favour() if calibrated else scores)
 
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         return _sigmoid(scores - self._favour())

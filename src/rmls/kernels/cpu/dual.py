@@ -34,9 +34,10 @@ class Pairs(NamedTuple):
 class Problem(NamedTuple):
     """What the labels share: rows, their squared norms and costs, loss and when to stop.
 
-    ``x_indices`` are unsigned. A row of cost 0 is left out. ``offsets`` belongs to the pairs; empty
-    stands for zeros. ``added`` marks rows that are new since the last solution, if there was one:
-    then only their variables and those above 0 move.
+    ``x_indices`` are unsigned. A row costs ``costs[row]`` times ``label_costs[label]``; a row of
+    cost 0 is left out. ``offsets`` belongs to the pairs; empty stands for zeros. ``added`` marks
+    rows that are new since the last solution, if there was one: then only their variables and
+    those above 0 move.
     """
 
     x_indptr: np.ndarray
@@ -44,6 +45,7 @@ class Problem(NamedTuple):
     x_data: np.ndarray
     squares: np.ndarray
     costs: np.ndarray
+    label_costs: np.ndarray
     added: np.ndarray
     offsets: np.ndarray
     loss: int
@@ -121,18 +123,22 @@ def logistic_step(dual, cost, curvature, margin):
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def take_up(problem, rows, n_relevant, duals, w, fresh):
+def take_up(problem, rows, n_relevant, factor, duals, w, fresh):
     """Set ``w`` to the sum that the variables stand for and return its bias.
 
-    The logistic loss has no variable at 0: new ones start a little above.
+    The variables of the logistic loss lie between 0 and the cost: new ones start a little above 0,
+    those of a solution with larger costs a little below the cost.
     """
     bias = np.float32(0.0)
     indptr, indices, data = problem.x_indptr, problem.x_indices, problem.x_data
     for place in range(len(rows)):
         row = rows[place]
-        cost = problem.costs[row]
-        if problem.loss == LOGISTIC and cost > 0 and duals[place] <= 0:
-            duals[place] = START * cost
+        cost = factor * problem.costs[row]
+        if problem.loss == LOGISTIC and cost > 0:
+            if duals[place] <= 0:
+                duals[place] = START * cost
+            elif duals[place] >= cost:
+                duals[place] = cost - START * cost
         fresh[place] = duals[place] <= 0
         if duals[place] > 0:
             signed = duals[place] if place < n_relevant else -duals[place]
@@ -159,17 +165,18 @@ def choose_active(problem, rows, duals, order):
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def solve_label(problem, rows, n_relevant, offsets, duals, w, fresh, order, state):
+def solve_label(problem, rows, n_relevant, factor, offsets, duals, w, fresh, order, state):
     """Move the variables of one label until they are optimal; returns the bias.
 
-    ``w`` is zero at first and holds the weights at the end. Variables at 0 whose slope says that
+    The costs of the rows are multiplied by ``factor``. ``w`` is zero at first and holds the weights
+    at the end. Variables at 0 whose slope says that
     they will stay there are left out of the following epochs, until the others are optimal.
     """
     indptr, indices, data = problem.x_indptr, problem.x_indices, problem.x_data
     squares, costs = problem.squares, problem.costs
     loss, tolerance, shifted = problem.loss, problem.tolerance, len(offsets) > 0
     huge = np.float32(1e30)
-    bias = take_up(problem, rows, n_relevant, duals, w, fresh)
+    bias = take_up(problem, rows, n_relevant, factor, duals, w, fresh)
     count = choose_active(problem, rows, duals, order)
     active, bound = count, huge
     for epoch in range(problem.max_epochs):
@@ -180,7 +187,8 @@ def solve_label(problem, rows, n_relevant, offsets, duals, w, fresh, order, stat
         while position < active:
             place = order[position]
             row = rows[place]
-            start, stop, cost, dual = indptr[row], indptr[row + 1], costs[row], duals[place]
+            start, stop = indptr[row], indptr[row + 1]
+            cost, dual = factor * costs[row], duals[place]
             target = np.float32(1.0) if place < n_relevant else np.float32(-1.0)
             margin = sparse_dot(indices, data, start, stop, w) + bias
             if shifted:
@@ -278,7 +286,16 @@ def solve_labels(problem, pairs, duals, labels, n_features, bias_out):
         offsets = problem.offsets[start:stop] if len(problem.offsets) else problem.offsets
         state = np.uint64(label + 1) * np.uint64(0x9E3779B97F4A7C15)
         bias_out[label] = solve_label(
-            problem, rows, pairs.n_relevant[label], offsets, own, w, fresh, order, state
+            problem,
+            rows,
+            pairs.n_relevant[label],
+            problem.label_costs[label],
+            offsets,
+            own,
+            w,
+            fresh,
+            order,
+            state,
         )
         before = filled
         filled = gather_weights(
