@@ -99,7 +99,7 @@ def test_refuses_in_a_line_and_writes_nothing(run, fails, data, data_file, tmp_p
     assert "--share must lie between 0 and 1" in fails(*command, "--share", 1, "--method", "mlrus")
     assert "--neighbors must be" in fails(*command, "--neighbors", 0, "--method", "mlsmote")
     assert fails(*command, "--draw", "rows") == "--draw is no option of the method mlros."
-    assert "--seed is no option" in fails(*command, "--seed", 1, "--method", "remedial")
+    assert "--neighbors is no option" in fails(*command, "--neighbors", 1, "--method", "remedial")
     assert "--method" in fails(*command, "--method", "smote")
     assert "--seed" in fails(*command, "--seed", -1)
     assert "output" in fails("resample", data_file)

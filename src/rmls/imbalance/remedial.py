@@ -26,6 +26,8 @@ class REMEDIAL(Resampler):
     threshold : "mean" or float, default="mean"
         The SCUMBLE above which a row is split; the mean in the papers. SCUMBLE lies between 0
         and 1.
+    random_state : int, RandomState or None, default=0
+        Changes nothing: no row is drawn. Every resampler takes it.
 
     Attributes
     ----------
@@ -36,7 +38,7 @@ class REMEDIAL(Resampler):
     -----
     What the papers leave open: a row above the threshold whose labels are all of one kind stays as
     it is. A literal reading would add a copy of it without any label, which says of these features
-    that nothing applies to them. Nothing here is random.
+    that nothing applies to them.
 
     The split helps methods that learn from labels one by one or from their neighbourhood; it takes
     from all methods what they could learn about which labels occur together.
@@ -58,8 +60,9 @@ class REMEDIAL(Resampler):
     ([7.0, 7.0], [['law'], ['tax']])
     """
 
-    def __init__(self, threshold: float | str = "mean") -> None:
+    def __init__(self, threshold: float | str = "mean", *, random_state: Any = 0) -> None:
         self.threshold = threshold
+        self.random_state = random_state
 
     def _check_options(self) -> None:
         if isinstance(self.threshold, str):
