@@ -63,6 +63,7 @@ class TrainingRows:
         self.weights = weights
         self.n_rows = len(weights)
         self._even = bool((weights == weights[0]).all())
+        self._least = float(weights.min())
         turned = sparse.csc_matrix(Y)
         turned.sort_indices()
         self._indptr, self._indices = turned.indptr, turned.indices.astype(np.int64)
@@ -86,7 +87,8 @@ class TrainingRows:
         if self._even:
             count = max(1, int(budget / self.weights[0] + 1e-9))
             return rows if count >= len(rows) else rng.choice(rows, count, replace=False)
-        shuffled = rng.permutation(rows)
+        most = int(budget / self._least) + 1
+        shuffled = rng.choice(rows, min(most, len(rows)), replace=False)
         count = int((np.cumsum(self.weights[shuffled]) <= budget * (1 + 1e-12)).sum())
         return shuffled[: max(1, count)]
 
