@@ -9,6 +9,7 @@ import pytest
 
 import rmls
 from rmls.datasets import make_longtail, save
+from rmls.models.passes import count_passes
 from rmls.models.progress import Progress
 from rmls.models.training import Validation
 
@@ -46,6 +47,22 @@ def test_resumed_training_equals_one_without_a_break(data_file, run, tmp_path, m
     assert not parts.warm_start
     assert not parts.training_record_["interrupted"]
     assert parts.training_record_["passes"] == 6
+
+
+def test_resumed_training_makes_the_passes_that_the_rows_asked_for(
+    data_file, run, fails, tmp_path, monkeypatch
+):
+    total = count_passes("auto", 240)
+    with monkeypatch.context() as context:
+        stop_after(4, context)
+        run("train", data_file, "-o", tmp_path / "m", *OPTIONS)
+    result = run("train", data_file, "-o", tmp_path / "m", "--resume")
+    assert result.exit_code == 0, result.stderr
+    assert f"passes 5 to {total}," in result.stderr
+    model = rmls.load(tmp_path / "m")
+    assert (model.max_iter, model.n_iter_) == ("auto", total)
+    refused = fails("train", data_file, "-o", tmp_path / "m", "--resume")
+    assert f"has made {total} of {total} passes" in refused
 
 
 def test_ctrl_c_saves_a_model_that_can_be_resumed(data_file, spawn, run, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 import rmls
 from rmls.datasets import save
+from rmls.models.passes import count_passes
 
 SMALL = ("--components", "8", "--passes", "3", "--jobs", "1")
 
@@ -219,3 +220,14 @@ def test_what_another_method_cannot_take_is_refused(options, named, data_file, r
     assert result.exit_code == 2
     assert named in result.stderr.replace("\n", " ")
     assert not (tmp_path / "m").exists()
+
+
+def test_few_rows_get_more_passes_and_the_number_is_said(data_file, run, tmp_path):
+    few = ("--components", "8", "--jobs", "1")
+    result = run("train", data_file, "-o", tmp_path / "m", *few)
+    assert result.exit_code == 0, result.stderr
+    model = rmls.load(tmp_path / "m")
+    total = count_passes("auto", 240)
+    assert (model.max_iter, model.n_iter_, model.n_iter_no_change) == ("auto", total, total)
+    for text in (f"passes 1 to {total},", f"pass {total}/{total}", f"{total} of {total} passes"):
+        assert text in result.stderr

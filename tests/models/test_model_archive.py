@@ -255,6 +255,8 @@ FOREIGN_RMLS: list[Change] = [
     ("fitted.seed", "x"),
     ("fitted.seed", MISSING),
     ("fitted.n_iter", MISSING),
+    ("fitted.max_iter", "many"),
+    ("fitted.max_iter", 0),
     ("fitted.normalizer", "standardize"),
     ("fitted.normalizer", "exec"),
     ("fitted.normalizer", ["l2"]),

@@ -88,7 +88,7 @@ WRONG_OPTIONS: dict[str, list[Any]] = {
     "normalize": ["l1", True],
     "n_components": [0, -1, 2.5, "8", True],
     "batch_size": [0, 1.5],
-    "max_iter": [0, -3, 2.0],
+    "max_iter": [0, -3, 2.0, "many", None, True],
     "min_negatives": [-1, 1.5],
     "n_iter_no_change": [0],
     "l2": [-0.1, np.nan, np.inf, "some"],

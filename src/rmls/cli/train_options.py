@@ -63,7 +63,7 @@ Passes = Annotated[
         metavar="N",
         min=1,
         help="Passes over the rows.",
-        show_default="10; paper: 2",
+        show_default="10, more over few rows; paper: 2",
         rich_help_panel=METHOD,
     ),
 ]

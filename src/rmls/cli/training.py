@@ -66,6 +66,7 @@ def start_training(run: Run, paper: bool, overwrite: bool) -> None:
     """Train a new model and save it."""
     from rmls.models import RMLS
     from rmls.models.objective import check_options
+    from rmls.models.passes import count_passes
 
     check_model_target(run.output, overwrite)
     make = RMLS.paper if paper else RMLS
@@ -73,16 +74,18 @@ def start_training(run: Run, paper: bool, overwrite: bool) -> None:
     if params.get("calibration") == "none":
         params["calibration"] = None
     model = make(**params)
-    if "n_iter_no_change" not in run.params:
-        model.set_params(n_iter_no_change=model.max_iter)
     check_options(model)
     count_threads(model.n_jobs)
-    _train(run, model, run.load())
+    dataset = run.load()
+    if "n_iter_no_change" not in run.params:
+        model.set_params(n_iter_no_change=count_passes(model.max_iter, dataset.n_samples))
+    _train(run, model, dataset)
 
 
 def continue_training(run: Run) -> None:
     """Load the model of an interrupted run, make the remaining passes and save it."""
     from rmls.models import RMLS
+    from rmls.models.passes import count_passes
 
     model = rmls.load(run.output)
     if not isinstance(model, RMLS):
@@ -91,10 +94,10 @@ def continue_training(run: Run) -> None:
     if fixed:
         raise InputError(f"--resume keeps the settings of the model; {fixed[0]} cannot change.")
     model.set_params(**run.params, warm_start=True)
-    if model.n_iter_ >= model.max_iter:
+    total = count_passes(model.max_iter, model.n_samples_)
+    if model.n_iter_ >= total:
         raise InputError(
-            f"{run.output} has made {model.n_iter_} of {model.max_iter} passes; "
-            "ask for more with --passes."
+            f"{run.output} has made {model.n_iter_} of {total} passes; ask for more with --passes."
         )
     dataset = run.load()
     _check_same_data(run, model, dataset)
@@ -140,6 +143,8 @@ def _train(run: Run, model: RMLS, dataset: Dataset) -> None:
 
 def _announce(run: Run, model: RMLS, dataset: Dataset, before: int) -> None:
     """Say what is trained on what, and the memory it takes."""
+    from rmls.models.passes import count_passes
+
     d, m, k = dataset.n_features, dataset.n_labels, model.n_components
     parameters = 4 * ((d + m) * k + k + m)
     accumulators = parameters if model.accumulators == "element" else 4 * (d + m + k + m)
@@ -153,7 +158,7 @@ def _announce(run: Run, model: RMLS, dataset: Dataset, before: int) -> None:
     rows = "all rows"
     if model.early_stopping:
         rows = f"{model.validation_fraction:.0%} of the rows held out for {model.validation_metric}"
-    passes = f"passes {before + 1} to {model.max_iter}"
+    passes = f"passes {before + 1} to {count_passes(model.max_iter, dataset.n_samples)}"
     threads = count(count_threads(model.n_jobs), "thread")
     run.say("training", f"{rows}, {passes}, {threads}")
 
@@ -185,7 +190,7 @@ def _record(
 def _report(run: Run, model: RMLS, record: dict[str, Any]) -> None:
     from rmls.metrics import get_metric
 
-    text = f"{record['passes']} of {model.max_iter} passes in {record['seconds']:.1f} s; "
+    text = f"{record['passes']} of {model.max_iter_} passes in {record['seconds']:.1f} s; "
     curve = record["held_out"]["curve"] if record["held_out"] else []
     if curve:
         metric = get_metric(model.validation_metric)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
 
 from rmls.core.errors import InputError
 from rmls.core.labels import LabelSpace
@@ -51,6 +52,12 @@ class Calibrating:
     def _was_interrupted(self) -> bool:
         """Tell whether the user ended the training early."""
         return False
+
+    def _same_passes(self) -> dict[str, Any]:
+        """Return the parameters that make a model of fewer rows train as long as this one."""
+        inner = getattr(self, "estimator_", None)
+        same = {} if inner is None else inner._same_passes()
+        return {"estimator": clone(inner).set_params(**same)} if same else {}
 
     def _calibrate(
         self,

@@ -61,6 +61,7 @@ def cross_fit_counts(
         part = clone(model)
         known = part.get_params(deep=False)
         part.set_params(**{name: value for name, value in PLAIN.items() if name in known})
+        part.set_params(**model._same_passes())
         fit_part(part, model, X[rows[kept]], Y[rows[kept]], weights[kept])
         if part._was_interrupted():
             break

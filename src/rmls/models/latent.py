@@ -11,10 +11,13 @@ from scipy import sparse
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import InputError
 from rmls.core.options import check_number, check_whole
+from rmls.core.resources import count_threads
 from rmls.features import Normalizer
 from rmls.kernels import cpu
 from rmls.models.base import MultiLabelEstimator, restore_normalizer
-from rmls.models.sampling import Totals
+from rmls.models.objective import make_objective
+from rmls.models.passes import count_passes, is_auto
+from rmls.models.sampling import Totals, mean_rate
 from rmls.models.start import param_shapes
 from rmls.models.training import Sgd
 
@@ -26,6 +29,8 @@ class LatentModel(MultiLabelEstimator):
 
     Attributes
     ----------
+    max_iter_ : int
+        Passes that ``max_iter`` asks for; not there after `partial_fit` alone.
     n_iter_ : int
         Passes made.
     loss_curve_, validation_curve_ : list of float
@@ -35,10 +40,16 @@ class LatentModel(MultiLabelEstimator):
     n_components: int
     activation: str
     accumulators: str
+    batch_size: int
+    early_stopping: bool
+    max_feature_norm: float | None
+    max_iter: int | str
 
+    max_iter_: int
     n_iter_: int
     loss_curve_: list[float]
     validation_curve_: list[float]
+    negative_rate_: Any
     _sgd: Sgd
     _totals: Totals
     _normalizer: Normalizer
@@ -85,17 +96,36 @@ class LatentModel(MultiLabelEstimator):
 
     def _set_objective(self, totals: Totals) -> None:
         """Settle what depends on the mean number of labels and on the weight of the rows."""
-        raise NotImplementedError
+        self._sgd.objective = make_objective(self, self._space, totals)
+        self._sgd.batch_size = self.batch_size
+        self._sgd.n_threads = count_threads(self.n_jobs)
+        self._sgd.max_feature_norm = self.max_feature_norm
+        self._totals = totals
+        self.negative_rate_ = mean_rate(self._sgd.objective, totals, self.batch_size)
+
+    def _plan_passes(self, n_rows: int) -> range:
+        """Settle the number of passes; returns those that a warm start has still to make.
+
+        An unfinished training goes on. A finished one is continued where ``max_iter`` now names a
+        larger number; ``"auto"`` names none, and begins anew.
+        """
+        finished = is_auto(self.max_iter) and self.n_iter_ >= getattr(self, "max_iter_", np.inf)
+        self.max_iter_ = count_passes(self.max_iter, n_rows)
+        goes_on = self.n_iter_ < self.max_iter_ and not finished
+        return range(self.n_iter_ if goes_on else 0, self.max_iter_)
+
+    def _same_passes(self) -> dict[str, Any]:
+        return {"max_iter": self.max_iter_}
 
     def _was_interrupted(self) -> bool:
-        stops_early = getattr(self, "early_stopping", False)
-        return not stops_early and self.n_iter_ < getattr(self, "max_iter", 0)
+        return not self.early_stopping and self.n_iter_ < self.max_iter_
 
     # -- archive ---------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         record = {name: getattr(self, f"{name}_") for name in RECORD}
         record |= {"cardinality": self.cardinality_, "total_weight": self.total_weight_}
+        record["max_iter"] = getattr(self, "max_iter_", None)
         arrays: dict[str, NDArray[Any]] = dict(self._normalizer.as_arrays())
         arrays |= {"positives": self._totals.positives, "visited": self._totals.visited}
         for prefix, group in (("", self._sgd.params), ("accumulator_", self._sgd.accumulators)):
@@ -112,6 +142,11 @@ class LatentModel(MultiLabelEstimator):
                 raise InputError(f"{name} is not a list")
         for name in RECORD:
             setattr(self, f"{name}_", fitted[name])
+        # Older archives have the number among the parameters only.
+        passes = fitted.get("max_iter", self.max_iter)
+        if passes is not None:
+            check_whole("max_iter", passes, 1)
+            self.max_iter_ = int(passes)
         expected = param_shapes(shape, self.n_components)
         width = self.n_components if self.accumulators == "element" else 1
         expected |= {

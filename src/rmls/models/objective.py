@@ -13,6 +13,7 @@ from rmls.core.labels import LabelSpace
 from rmls.core.options import check_choice, check_number, check_share, check_whole
 from rmls.kernels import cpu
 from rmls.metrics import propensities
+from rmls.models.passes import check_passes, is_auto
 from rmls.models.sampling import Totals, check_sampling, floored_counts, make_sampler
 
 PAPER: dict[str, Any] = {
@@ -44,7 +45,6 @@ CHOICES = {
 WHOLE = {
     "n_components": 1,
     "batch_size": 1,
-    "max_iter": 1,
     "min_negatives": 0,
     "n_iter_no_change": 1,
 }
@@ -62,10 +62,11 @@ def check_options(model: Any) -> None:
         check_choice(name, getattr(model, name), choices)
     for name, least in WHOLE.items():
         check_whole(name, getattr(model, name), least)
+    check_passes(model.max_iter)
     for name in POSITIVE:
         check_number(name, getattr(model, name), positive=True)
     for name in NON_NEGATIVE:
-        if not (name in AUTO_NUMBERS and _is_auto(getattr(model, name))):
+        if not (name in AUTO_NUMBERS and is_auto(getattr(model, name))):
             check_number(name, getattr(model, name), positive=False)
     for name in ("max_feature_norm", "max_label_norm"):
         value = getattr(model, name)
@@ -76,15 +77,11 @@ def check_options(model: Any) -> None:
     check_sampling(model)
 
 
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
 def settle_focus(model: Any) -> tuple[np.float32, np.float32, np.float32]:
     """Return the focus on relevant and on irrelevant labels and the margin; zeros without focus."""
     names = ("focus_relevant", "focus_irrelevant", "margin")
     values = dict(zip(names, FOCUS.get(model.loss, (0.0, 0.0, 0.0)), strict=True))
-    given = {name: getattr(model, name) for name in names if not _is_auto(getattr(model, name))}
+    given = {name: getattr(model, name) for name in names if not is_auto(getattr(model, name))}
     for name, value in given.items():
         check_number(name, value, positive=False)
     if given.get("margin", 0.0) >= 1:

@@ -25,6 +25,7 @@ from rmls.models.combination import (
 )
 from rmls.models.cross_fit import split_folds
 from rmls.models.packing import PRECISIONS
+from rmls.models.passes import count_passes, count_rows
 from rmls.models.ranker_storage import ranker_arrays, read_ranker
 from rmls.models.residual import ResidualOptions, quantize
 from rmls.models.rmls import RMLS
@@ -234,7 +235,7 @@ class RMLSRanker(ShortlistedModel):
         self.index_, self.index_recall_ = stages.index, stages.index_recall
         self.weights_ = quantize(stages.weights, self.precision)
         self.seconds_ = trainer.seconds
-        self.n_iter_ = trainer.members[0].max_iter
+        self.n_iter_ = int(trainer.members[0].max_iter)
         self._frequencies = Frequencies.of(Y[rows], weights)
         self._learn_to_combine(held)
         return rows[:0]
@@ -296,7 +297,7 @@ class RMLSRanker(ShortlistedModel):
             Y,
             weights,
             self._space,
-            self._make_members(),
+            self._make_members(count_rows(weights)),
             self._list_size(),
             indexed,
             read_seed(self.random_state),
@@ -305,13 +306,18 @@ class RMLSRanker(ShortlistedModel):
             threads,
         )
 
-    def _make_members(self) -> list[RMLS]:
-        """Return the settings of the representations."""
+    def _make_members(self, n_rows: int) -> list[RMLS]:
+        """Return the settings of the representations, with as many passes on parts of the rows."""
         first = read_seed(self.random_state)
         model = RMLS(self.n_components, max_iter=self.max_iter, **REPRESENTATION)
         if self.representation is not None:
             model = clone(self.representation)
-        fixed = {"normalize": "none", "n_jobs": self.n_jobs, "verbose": self.verbose}
+        fixed = {
+            "max_iter": count_passes(model.max_iter, n_rows),
+            "normalize": "none",
+            "n_jobs": self.n_jobs,
+            "verbose": self.verbose,
+        }
         return [
             clone(model).set_params(random_state=first + number, **fixed)
             for number in range(self.n_models)

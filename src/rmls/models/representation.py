@@ -14,8 +14,9 @@ from rmls.core.labels import LabelSpace
 from rmls.core.options import read_seed
 from rmls.kernels import cpu
 from rmls.models.objective import check_options
+from rmls.models.passes import count_passes, count_rows, learning_rates
 from rmls.models.rmls import RMLS
-from rmls.models.training import learning_rates, run_passes
+from rmls.models.training import run_passes
 
 TILE_LABELS = 1024
 
@@ -111,11 +112,12 @@ def train_representation(
     check_options(model)
     model._space = space
     training = model._start(X, Y, rows, weights, read_seed(model.random_state))
+    total = count_passes(model.max_iter, count_rows(weights))
     run_passes(
         model._sgd,
         training,
-        range(model.max_iter),
-        lambda number: learning_rates(model.learning_rate, model.schedule, number, model.max_iter),
+        range(total),
+        lambda number: learning_rates(model.learning_rate, model.schedule, number, total),
         None,
         model.verbose,
     )

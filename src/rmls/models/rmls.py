@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from rmls.core.labels import read_labels
 from rmls.core.options import read_seed
-from rmls.core.resources import count_threads
 from rmls.core.sparse import label_counts
 from rmls.decide import Cardinality, Rule, Threshold, make_rule
 from rmls.features import fit_normalizer
@@ -20,18 +19,17 @@ from rmls.models.latent import LatentModel
 from rmls.models.objective import (
     PAPER,
     check_options,
-    make_objective,
     settle_focus,
     softmax,
     to_probability,
 )
-from rmls.models.sampling import Totals, mean_rate
+from rmls.models.passes import count_rows, learning_rates
+from rmls.models.sampling import Totals
 from rmls.models.start import start_params
 from rmls.models.training import (
     Rows,
     Sgd,
     hold_out,
-    learning_rates,
     run_passes,
 )
 
@@ -92,8 +90,9 @@ class RMLS(LatentModel):
         Start of the parameters; see Notes.
     batch_size : int, default=1
         Rows per step; 1 updates online. Gradients of a batch are summed and applied once.
-    max_iter : int, default=10
-        Passes over the rows.
+    max_iter : int or "auto", default="auto"
+        Passes over the rows. ``"auto"`` is 10, more over fewer than 1,000 rows:
+        ``10,000 / n_samples``, at most 20.
     gradient_floor : float, default=0.02
         Slopes below it are rounded at random to 0 or to it, which keeps their mean and skips most
         of the work; 0 switches that off.
@@ -121,7 +120,8 @@ class RMLS(LatentModel):
     tol : float, default=0.0
         Rise of the metric that counts as one.
     warm_start : bool, default=False
-        Whether `fit` starts from the parameters of the last fit.
+        Whether `fit` starts from the parameters of the last fit. Passes that are missing from
+        ``max_iter`` are made; after a finished training with ``"auto"`` all of them again.
     random_state : int, RandomState or None, default=0
     n_jobs : int or None, default=None
         Threads: None is 1, -1 all cores. The draws stay the same; the parameters differ a little
@@ -134,6 +134,8 @@ class RMLS(LatentModel):
     ----------
     classes_ : ndarray
         Label names or numbers; the classes of a 1-d ``y``.
+    max_iter_ : int
+        Passes that ``max_iter`` asks for.
     n_iter_ : int
         Passes made.
     loss_curve_, validation_curve_ : list of float
@@ -186,7 +188,7 @@ class RMLS(LatentModel):
         initial_accumulator: float = 0.1,
         init: str = "projection",
         batch_size: int = 1,
-        max_iter: int = 10,
+        max_iter: int | str = "auto",
         gradient_floor: float = 0.02,
         normalize: str = "auto",
         decision: str | Rule = "f1",
@@ -278,18 +280,18 @@ class RMLS(LatentModel):
         held_out, kept = hold_out(len(rows), share, seed)
         training = self._start(X, Y, rows[kept], weights[kept], seed)
         validation = watch_held_out(self, X[rows[held_out]], Y[rows[held_out]])
-        first = self.n_iter_ if self.n_iter_ < self.max_iter else 0
+        passes = self._plan_passes(count_rows(weights))
         losses = run_passes(
             self._sgd,
             training,
-            range(first, self.max_iter),
-            lambda number: learning_rates(self.learning_rate, self.schedule, number, self.max_iter),
+            passes,
+            lambda number: learning_rates(self.learning_rate, self.schedule, number, passes.stop),
             validation,
             self.verbose,
         )
         self.loss_curve_ += losses
         self.validation_curve_ += validation.values if validation else []
-        self.n_iter_ = first + len(losses)
+        self.n_iter_ = passes.start + len(losses)
         return rows[held_out]
 
     def _start(
@@ -323,15 +325,6 @@ class RMLS(LatentModel):
             shape, self.init, seed, self.initial_accumulator, elementwise
         )
         return Sgd(params, accumulators, seed)
-
-    def _set_objective(self, totals: Totals) -> None:
-        """Settle what depends on the mean number of labels and on the weight of the rows."""
-        self._sgd.objective = make_objective(self, self._space, totals)
-        self._sgd.batch_size = self.batch_size
-        self._sgd.n_threads = count_threads(self.n_jobs)
-        self._sgd.max_feature_norm = self.max_feature_norm
-        self._totals = totals
-        self.negative_rate_ = mean_rate(self._sgd.objective, totals, self.batch_size)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> RMLS:
         """Make one pass over further rows.

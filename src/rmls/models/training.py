@@ -375,16 +375,3 @@ def hold_out(n_rows: int, share: float, seed: int) -> tuple[NDArray[np.int64], N
         )
     order = np.random.Generator(np.random.Philox(key=[seed, 2**33])).permutation(n_rows)
     return np.sort(order[:count]), np.sort(order[count:])
-
-
-def learning_rates(rate: float, schedule: str, number: int, total: int) -> tuple[float, float]:
-    """Return the learning rate at both ends of a pass.
-
-    Examples
-    --------
-    >>> learning_rates(0.1, "linear", 0, 2), learning_rates(0.1, "constant", 0, 2)
-    ((0.1, 0.05), (0.1, 0.1))
-    """
-    if schedule == "constant":
-        return rate, rate
-    return rate * (1 - number / total), rate * (1 - (number + 1) / total)

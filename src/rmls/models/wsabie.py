@@ -15,8 +15,9 @@ from rmls.decide import Rule
 from rmls.features import fit_normalizer
 from rmls.kernels import cpu
 from rmls.models.bilinear import BilinearModel
+from rmls.models.passes import learning_rates
 from rmls.models.start import start_params
-from rmls.models.training import Rows, Sgd, learning_rates, run_passes
+from rmls.models.training import Rows, Sgd, run_passes
 
 
 @dataclass
