@@ -6,7 +6,7 @@ pairs of a row and a tail label that are predicted. The second table names the l
 each learner takes within the limit, largest by rows × labels.
 
     RMLS_DATA=folder python benchmarks/imbalance_learners.py [--data enron] [--methods COCOA \
-        "COCOA n_coupled=0" "GFM joint=pairs" "Calibrated COCOA"]
+        "COCOA n_coupled=0" "GFM joint=pairs" "Calibrated COCOA" "RMLS max_iter=30"]
     RMLS_DATA=folder python benchmarks/imbalance_learners.py --largest [--limit 600]
 """
 
@@ -41,7 +41,7 @@ def run(spec, name):
     import numpy as np
 
     from rmls import models
-    from rmls.cli.training_methods import read_settings
+    from rmls.cli.training_methods import parse_settings
     from rmls.metrics import evaluate
 
     data = read(name)
@@ -49,7 +49,7 @@ def run(spec, name):
     method, *settings = spec.split()
     inside = settings.pop(0) if method == "Calibrated" else None
     make = getattr(models, method)
-    options = {"n_jobs": 2, **read_settings(settings, method)}
+    options = {"n_jobs": 2, **parse_settings(settings)}
     if method == "GFM":
         options["estimator"] = models.RMLS(n_jobs=2)
     if method == "Calibrated":

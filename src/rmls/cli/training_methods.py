@@ -68,17 +68,22 @@ def _make(method: str, params: dict[str, Any]) -> Any:
 
 
 def read_settings(texts: list[str] | None, method: str | None) -> dict[str, Any]:
+    """Return the parameters given by --set, which is for other methods than RMLS."""
+    if texts and (method is None or method.lower() == "rmls"):
+        raise InputError("--set is for another --method; RMLS has options of its own.")
+    return parse_settings(texts or [])
+
+
+def parse_settings(texts: list[str]) -> dict[str, Any]:
     """Return parameters written as ``name=value``.
 
     Examples
     --------
-    >>> read_settings(["n_neighbors=5", "normalize=l2", "recent=true"], "MultiWindowKNN")
+    >>> parse_settings(["n_neighbors=5", "normalize=l2", "recent=true"])
     {'n_neighbors': 5, 'normalize': 'l2', 'recent': True}
     """
-    if texts and (method is None or method.lower() == "rmls"):
-        raise InputError("--set is for another --method; RMLS has options of its own.")
     found = {}
-    for text in texts or []:
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
             raise InputError(f"--set takes name=value; got {text!r}.")
