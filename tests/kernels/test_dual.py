@@ -197,8 +197,9 @@ def test_the_cost_falls_with_the_rows_of_a_label(loss, power):
     label_costs = (2.0 / n_relevant**power).astype(np.float32)
     problem = make_problem(trainer.X, loss, costs, label_costs=label_costs)
     wanted = solve(problem, trainer.pairs)
-    dense = sparse.csr_matrix((found.values, found.indices, found.indptr), wanted.weights.shape)
-    np.testing.assert_allclose(dense.toarray(), wanted.weights, atol=2e-4)
+    shape = wanted.weights.shape
+    dense = sparse.csc_matrix((found.values, found.indices, found.indptr), shape).toarray()
+    np.testing.assert_allclose(dense, wanted.weights, atol=2e-4)
 
 
 @both_losses

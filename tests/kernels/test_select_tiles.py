@@ -171,22 +171,23 @@ def draw_weights(rng, values, indices):
     stored = np.where(held, numbers.reshape(held.shape), 0).astype(values)
     scale = rng.uniform(0.01, 2.0, N_LABELS).astype(np.float32)
     bias = rng.normal(size=N_LABELS).astype(np.float32)
-    indptr = np.concatenate([[0], np.cumsum(held.sum(axis=1))]).astype(np.int64)
-    columns = np.nonzero(held)[1].astype(indices)
-    weights = cpu.SparseWeights(indptr, columns, stored[held], scale, bias)
+    indptr = np.concatenate([[0], np.cumsum(held.sum(axis=0))]).astype(np.int64)
+    labels = np.nonzero(held.T)[1].astype(indices)
+    weights = cpu.SparseWeights(indptr, labels, stored.T[held.T], scale, bias)
     return weights, stored.astype(np.float64) * scale[:, None]
 
 
 @pytest.mark.parametrize("indices", [np.uint16, np.uint32])
 @pytest.mark.parametrize("values", [np.float32, np.int16, np.int8])
-def test_listed_labels_are_scored_by_their_weights(values, indices):
+@pytest.mark.parametrize("density", [0.0, 0.05, 0.3])
+def test_listed_labels_are_scored_by_their_weights(values, indices, density):
     rng = np.random.default_rng(0)
     weights, dense = draw_weights(rng, values, indices)
-    X = sparse.random(N_ROWS, N_FEATURES, 0.3, "csr", np.float32, rng=rng)
+    X = sparse.random(N_ROWS, N_FEATURES, density, "csr", np.float32, rng=rng)
     X.data -= np.float32(0.5)
     listed = np.array([rng.permutation(N_LABELS)[:4] for _ in range(N_ROWS)], np.int32)
     wanted = X.toarray() @ dense.T + weights.bias
-    memory = np.zeros(N_FEATURES, np.float32)
+    memory = np.zeros(N_LABELS, np.float32)
     for first, start, stop in ((0, 0, N_ROWS), (0, 3, 8), (5, 5, 9), (2, 4, 4)):
         out = np.full((N_ROWS - first, 4), np.nan, np.float32)
         arrays = (X.indptr, X.indices, X.data, weights, listed[first:])

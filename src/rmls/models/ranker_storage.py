@@ -94,8 +94,8 @@ def read_ranker(model: RMLSRanker, fitted: dict[str, Any], archive: Archive) -> 
 def _read_weights(archive: Archive, d: int, m: int, dtype: Any) -> cpu.SparseWeights:
     """Read the sparse weights, refusing parts that do not belong together; they stay on disk."""
     kinds: dict[str, tuple[Any, tuple[int | None]]] = {
-        "indptr": (np.int64, (m + 1,)),
-        "indices": (index_type(d), (None,)),
+        "indptr": (np.int64, (d + 1,)),
+        "indices": (index_type(m), (None,)),
         "values": (dtype, (None,)),
         "scale": (np.float32, (m,)),
         "bias": (np.float32, (m,)),
@@ -105,7 +105,7 @@ def _read_weights(archive: Archive, d: int, m: int, dtype: Any) -> cpu.SparseWei
     indptr, indices = weights.indptr, weights.indices
     good = indptr[0] == 0 and indptr[-1] == len(indices) == len(weights.values)
     good = good and bool((np.diff(indptr) >= 0).all())
-    if not good or (len(indices) and int(indices.max()) >= d):
+    if not good or (len(indices) and int(indices.max()) >= m):
         raise ArchiveError(f"{archive.path} is damaged: the weights are not a sparse matrix.")
     return weights
 

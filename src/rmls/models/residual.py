@@ -118,7 +118,7 @@ class ResidualTrainer:
         lengths, indices, values = (np.concatenate(each) for each in zip(*parts, strict=True))
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         self._solved = rows.copy()
-        return cpu.SparseWeights(indptr, indices, values, np.ones(n_labels, np.float32), bias)
+        return turn_weights(indptr, indices, values, bias, self.X.shape[1])
 
     def _problem(self, rows: NDArray[np.bool_]) -> cpu.Problem:
         X, options = self.X, self.options
@@ -157,9 +157,33 @@ class ResidualTrainer:
         return [int(cut) for cut in np.unique([0, *cuts, len(self.pairs.n_relevant)])]
 
 
-def index_type(n_features: int) -> type:
-    """Return the type of feature numbers: two bytes where they suffice."""
-    return np.uint16 if n_features <= 1 << 16 else np.uint32
+def index_type(n_columns: int) -> type:
+    """Return the type of feature or label numbers: two bytes where they suffice."""
+    return np.uint16 if n_columns <= 1 << 16 else np.uint32
+
+
+def turn_weights(
+    indptr: NDArray[np.int64],
+    indices: NDArray[Any],
+    values: NDArray[np.float32],
+    bias: NDArray[np.float32],
+    n_features: int,
+) -> cpu.SparseWeights:
+    """Return weights by feature from weights by label.
+
+    Examples
+    --------
+    >>> parts = (np.array([0, 1, 3]), np.uint16([2, 0, 2]), np.float32([5, 6, 7]))
+    >>> turned = turn_weights(*parts, np.zeros(2, np.float32), 3)
+    >>> turned.indptr.tolist(), turned.indices.tolist(), turned.values.tolist()
+    ([0, 1, 1, 3], [1, 0, 1], [6.0, 5.0, 7.0])
+    """
+    shape = (len(bias), n_features)
+    by_label = sparse.csr_matrix((values, indices.astype(np.int32), indptr), shape)
+    turned = by_label.tocsc()
+    labels: NDArray[Any] = turned.indices.astype(index_type(len(bias)))
+    scale = np.ones(len(bias), np.float32)
+    return cpu.SparseWeights(turned.indptr.astype(np.int64), labels, turned.data, scale, bias)
 
 
 def quantize(weights: cpu.SparseWeights, precision: str) -> cpu.SparseWeights:
@@ -169,18 +193,15 @@ def quantize(weights: cpu.SparseWeights, precision: str) -> cpu.SparseWeights:
     --------
     >>> one = np.zeros(1, np.float32)
     >>> values = np.float32([1.0, -0.5])
-    >>> full = cpu.SparseWeights(np.array([0, 2]), np.uint16([0, 7]), values, one + 1, one)
+    >>> full = cpu.SparseWeights(np.array([0, 1, 2]), np.uint16([0, 0]), values, one + 1, one)
     >>> quantize(full, "int8").values.tolist()
     [127, -64]
     """
     if precision == "float32":
         return weights
     dtype = PRECISIONS[precision]
-    lengths = np.diff(weights.indptr)
-    used = np.flatnonzero(lengths)
-    largest = np.zeros(len(lengths), np.float32)
-    if len(used):
-        largest[used] = np.maximum.reduceat(np.abs(weights.values), weights.indptr[used])
+    largest = np.zeros(len(weights.bias), np.float32)
+    np.maximum.at(largest, weights.indices, np.abs(weights.values))
     scale = np.where(largest > 0, largest / np.iinfo(dtype).max, 1.0).astype(np.float32)
-    whole = np.rint(weights.values / np.repeat(scale, lengths)).astype(dtype)
+    whole = np.rint(weights.values / scale[weights.indices]).astype(dtype)
     return weights._replace(values=whole, scale=scale)

@@ -100,9 +100,9 @@ class ShortlistedModel(MultiLabelEstimator):
         size = self._list_size()
         found = propose(self.representation_, X, start, stop, size, self.index_)
         final = np.empty_like(found.scores)
-        dense = np.zeros(X.shape[1], np.float32)
+        sums = np.zeros(self._space.n_labels, np.float32)
         rows = (X.indptr, X.indices, X.data)
-        cpu.score_listed(*rows, self.weights_, found.labels, start, start, stop, dense, final)
+        cpu.score_listed(*rows, self.weights_, found.labels, start, start, stop, sums, final)
         cpu.mix_listed(found.labels, final, found.scores, mixture, final)
         return found.labels, final, found.scores
 

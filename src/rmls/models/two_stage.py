@@ -141,9 +141,9 @@ def score_shortlists(
     arrays = (X.indptr, X.indices, X.data)
 
     def work(start: int, stop: int) -> None:
-        dense = np.zeros(X.shape[1], np.float32)
+        sums = np.zeros(len(weights.bias), np.float32)
         part = slice(start, stop)
-        cpu.score_listed(*arrays, weights, labels[part], start, start, stop, dense, out[part])
+        cpu.score_listed(*arrays, weights, labels[part], start, start, stop, sums, out[part])
 
     for_blocks(work, X.shape[0], SCORED_ROWS, n_threads)
     return out

@@ -71,7 +71,7 @@ def sparse_dot(indices, data, start, stop, dense):
 def add_sparse(indices, data, start, stop, scale, dense):
     """Add a multiple of a sparse row to a dense vector."""
     for position in range(np.uint64(start), np.uint64(stop)):
-        dense[indices[position]] += scale * data[position]
+        dense[indices[position]] += scale * np.float32(data[position])
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -7,12 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from rmls.kernels.cpu.dual import sparse_dot
+from rmls.kernels.cpu.dual import add_sparse
 from rmls.kernels.cpu.select import best_of_rows
 
 
 class SparseWeights(NamedTuple):
-    """Weights by label as CSR; a stored number times ``scale[label]`` is the weight."""
+    """Weights by feature as CSR, ``indices`` the labels, unsigned.
+
+    A stored number times ``scale[label]`` is the weight.
+    """
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -47,23 +50,32 @@ def mix_scores(coefficients, knots, label, own, other):
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def score_listed(x_indptr, x_indices, x_data, weights, listed, first_row, start, stop, dense, out):
+def score_listed(x_indptr, x_indices, x_data, weights, listed, first_row, start, stop, sums, out):
     """Write ``w_j . x + b_j`` for the listed labels of rows ``start`` to ``stop``.
 
-    ``listed`` and ``out`` begin with row ``first_row`` of the features; ``dense`` is working
-    memory of one number a feature, zero before and after.
+    The weights of a row's features are added up for all labels at once: they are few, while the
+    labels that are listed tend to be those with the most weights. ``listed`` and ``out`` begin with
+    row ``first_row`` of the features; ``sums`` is working memory of one number a label, zero
+    before and after.
     """
     indptr, indices, values = weights.indptr, weights.indices, weights.values
     scale, bias = weights.scale, weights.bias
     for row in range(start, stop):
+        visited = 0
         for position in range(x_indptr[row], x_indptr[row + 1]):
-            dense[x_indices[position]] = x_data[position]
+            feature, value = x_indices[position], np.float32(x_data[position])
+            add_sparse(indices, values, indptr[feature], indptr[feature + 1], value, sums)
+            visited += indptr[feature + 1] - indptr[feature]
         for place in range(listed.shape[1]):
             label = listed[row - first_row, place]
-            product = sparse_dot(indices, values, indptr[label], indptr[label + 1], dense)
-            out[row - first_row, place] = product * scale[label] + bias[label]
+            out[row - first_row, place] = sums[label] * scale[label] + bias[label]
+        if visited > len(sums):
+            sums[:] = np.float32(0.0)
+            continue
         for position in range(x_indptr[row], x_indptr[row + 1]):
-            dense[x_indices[position]] = np.float32(0.0)
+            feature = x_indices[position]
+            for place in range(np.uint64(indptr[feature]), np.uint64(indptr[feature + 1])):
+                sums[indices[place]] = np.float32(0.0)
 
 
 @njit(cache=True, nogil=True)
