@@ -2,8 +2,9 @@
 
 Every fit runs in a process of its own with two threads, on the given split of the data or on a
 fixed fifth as test rows, with the defaults of the learner. `tail recall` is the share of all true
-pairs of a row and a tail label that are predicted. The second table names the largest data set that
-each learner takes within the limit, largest by rows × labels.
+pairs of a row and a tail label that are predicted. A long table is followed by one for every
+figure, methods against data sets. `--largest` names the largest data set that each learner takes
+within the limit, largest by rows × labels.
 
     RMLS_DATA=folder python benchmarks/imbalance_learners.py [--data enron] [--methods COCOA \
         "COCOA n_coupled=0" "GFM joint=pairs" "Calibrated COCOA" "RMLS max_iter=30"]
@@ -28,6 +29,8 @@ SMALL = ["emotions", "yeast", "medical", "enron", "rcv1sub1", "cooking", "debtag
 LARGE = ["debdeps", "tate", "eurlex57k", "eurlex57k_4k", "debtags", "delicious"]
 RULES = {name: ["f1", "macro_f1"] for name in ["Resampled", *PLAIN]}
 METRICS = ["macro_f1", "example_f1", "micro_recall"]
+QUALITY = ["Macro-F1", "Example-F1", "Tail recall"]
+SECONDS = "Seconds of processor time to fit"
 
 
 def read(name):
@@ -92,6 +95,7 @@ def show(value):
 
 def print_quality(methods, names, limit):
     costs = "fit s | its CPU s | predict s | peak GB"
+    tables = {title: {} for title in [*QUALITY, SECONDS]}
     print(f"| data | method | macro-F1 | example-F1 | tail recall | {costs} |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name in names:
@@ -104,6 +108,33 @@ def print_quality(methods, names, limit):
                 cells = [name, f"{method} {rule}".strip(), *map(show, figures)]
                 cells += [f"{found[key]:.1f}" for key in ("fit", "cpu", "predict", "gb")]
                 print("| " + " | ".join(cells) + " |", flush=True)
+                for title, figure in zip(QUALITY, figures, strict=True):
+                    tables[title].setdefault(title_of(method, rule), {})[name] = figure
+            tables[SECONDS].setdefault(title_of(method), {})[name] = found["cpu"]
+    for title, rows in tables.items():
+        print_table(title, rows, names)
+
+
+def title_of(method, rule=""):
+    plain = method.replace("Resampled resampler=", "RMLS on ")
+    return f"{plain}, `{rule}`" if rule else plain
+
+
+def print_table(title, rows, names):
+    """Print one figure of all methods, a column for every data set, its best in bold."""
+    print(f"\n### {title}\n\n| method | {' | '.join(names)} |\n{'|---' * (len(names) + 1)}|")
+    best = {name: max(show(row.get(name)) for row in rows.values()) for name in names}
+    for method, row in rows.items():
+        cells = []
+        for name in names:
+            text = show(row.get(name))
+            if title == SECONDS:
+                cells.append(f"{row[name]:.1f}" if name in row else "-")
+            elif text == best[name]:
+                cells.append(f"**{text.removeprefix('0')}**")
+            else:
+                cells.append(text.removeprefix("0"))
+        print(f"| {method} | {' | '.join(cells)} |", flush=True)
 
 
 def print_largest(methods, names, limit):
