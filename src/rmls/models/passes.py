@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmls.core.errors import InputError
 from rmls.core.options import check_whole
 
 USUAL_PASSES = 10
@@ -21,8 +22,10 @@ def is_auto(value: Any) -> bool:
 
 def check_passes(max_iter: Any) -> None:
     """Raise unless ``max_iter`` is ``"auto"`` or a whole number of at least 1."""
-    if not is_auto(max_iter):
+    if not isinstance(max_iter, str):
         check_whole("max_iter", max_iter, 1)
+    elif not is_auto(max_iter):
+        raise InputError(f"max_iter must be a whole number or 'auto'; got {max_iter!r}.")
 
 
 def count_passes(max_iter: int | str, n_rows: int) -> int:

@@ -267,8 +267,10 @@ class RMLSRanker(ShortlistedModel):
             check_whole(name, getattr(self, name), 1)
         for name, positive in (("C", True), ("tail", False)):
             value = getattr(self, name)
-            if not (isinstance(value, str) and value == "auto"):
+            if not isinstance(value, str):
                 check_number(name, value, positive=positive)
+            elif value != "auto":
+                raise InputError(f"{name} must be a number or 'auto'; got {value!r}.")
         check_number("tol", self.tol, positive=True)
         for name in ("offset", "prune"):
             check_number(name, getattr(self, name), positive=False)
