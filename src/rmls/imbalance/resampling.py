@@ -56,7 +56,6 @@ class Resampler(BaseEstimator):  # type: ignore[misc]
     n_features_in_ : int
     """
 
-    random_state: Any
     sample_indices_: Indices
 
     def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -82,7 +81,7 @@ class Resampler(BaseEstimator):  # type: ignore[misc]
             )
         _check_problem(features, labels)
         rows, columns = canonical_order(features, labels)
-        generator = np.random.default_rng(read_seed(self.random_state))
+        generator = np.random.default_rng(read_seed(getattr(self, "random_state", 0)))
         sorted_labels = labels[rows][:, columns]
         sorted_labels.sort_indices()
         changes = self._fit_resample(features, sorted_labels, rows, generator)
