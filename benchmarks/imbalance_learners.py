@@ -23,6 +23,7 @@ import time
 RESAMPLERS = ["MLROS", "MLRUS", "LPROS", "LPRUS", "MLSMOTE", "REMEDIAL"]
 RESAMPLED = [f"Resampled resampler={name}" for name in RESAMPLERS]
 LEARNERS = ["IRUS", "COCOA", "MultiWindowKNN", "GFM", "ReverseMultiLabel"]
+CALIBRATED = ["Calibrated IRUS", "Calibrated COCOA"]
 PLAIN = ["RMLS", "RMLSRanker"]
 SMALL = ["emotions", "yeast", "medical", "enron", "rcv1sub1", "cooking", "debtags", "delicious"]
 # By rows × labels, the largest first.
@@ -117,6 +118,8 @@ def print_quality(methods, names, limit):
 
 def title_of(method, rule=""):
     plain = method.replace("Resampled resampler=", "RMLS on ")
+    if method.startswith("Calibrated "):
+        return f"{method.removeprefix('Calibrated ')}, calibrated, `macro_f1`"
     return f"{plain}, `{rule}`" if rule else plain
 
 
@@ -169,7 +172,7 @@ def main():
     elif options.largest:
         print_largest(options.methods or LEARNERS, options.data or LARGE, options.limit)
     else:
-        methods = options.methods or [*PLAIN, *LEARNERS, *RESAMPLED]
+        methods = options.methods or [*PLAIN, *LEARNERS, *CALIBRATED, *RESAMPLED]
         print_quality(methods, options.data or SMALL, options.limit)
 
 
