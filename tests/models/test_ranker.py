@@ -196,6 +196,20 @@ def test_noise_known_by_heart_gets_the_probability_of_the_base_rate(
     assert wasted_bits(leaky.predict_proba(unseen), rates) > 0.4
 
 
+def test_rare_classes_of_a_1d_y_are_favoured_only_if_asked_for() -> None:
+    X, _ = memorable_noise(600, 2)
+    unseen, _ = memorable_noise(200, 2, seed=9)
+    y = np.random.default_rng(0).choice(3, 600, p=[0.85, 0.1, 0.05])
+    plain, asked = (RMLSRanker(8, tail=tail).fit(X, y) for tail in ("auto", 30.0))
+    assert plain.tail_ == 0
+    # Nothing can be learned here: only a favour makes a rare class the first.
+    assert (plain.predict(unseen) == 0).mean() > 0.9
+    assert (asked.predict(unseen) == 0).mean() < 0.5
+    np.testing.assert_allclose(
+        plain.predict_proba(unseen), asked.predict_proba(unseen), rtol=1e-3, atol=1e-4
+    )
+
+
 def test_nothing_of_the_held_out_rows_is_kept() -> None:
     model = fitted()
     assert not hasattr(model, "_held")

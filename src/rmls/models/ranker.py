@@ -81,7 +81,7 @@ class RMLSRanker(ShortlistedModel):
     tail : float or "auto", default="auto"
         How much rare labels are favoured: the odds of a label are multiplied by this power of its
         inverse propensity. 0 ranks by probability. ``"auto"`` is as much as costs a tenth of a
-        point of the precision expected at 1, 3 and 5, and at most 1.
+        point of the precision expected at 1, 3 and 5, and at most 1; 0 for a 1-d ``y``.
     precision : {"float32", "int16", "int8"}, default="float32"
         Numbers of weights and vectors: 4, 2 or 1 byte.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
@@ -243,10 +243,12 @@ class RMLSRanker(ShortlistedModel):
     def _learn_to_combine(self, held: HeldOut) -> None:
         self._held = held
         self.combination_ = fit_combination(held, self._frequencies)
-        if self.tail == "auto":
-            self.tail_ = usual_tail(held, self.combination_, self._frequencies)
-        else:
+        if self.tail != "auto":
             self.tail_ = float(self.tail)
+        elif self._space.is_single:
+            self.tail_ = 0.0
+        else:
+            self.tail_ = usual_tail(held, self.combination_, self._frequencies)
         self._mix()
         self.shortlist_recall_, self.unlisted_ = held.recall, held.unlisted
 

@@ -174,7 +174,9 @@ class ShortlistedModel(MultiLabelEstimator):
         """Return the probability of every label, dense; rows sum to 1 for a 1-d ``y``."""
         check_is_fitted(self)
         X = self._read_features(X)
-        return self._dense(X, softmax if self._space.is_single else self._to_probabilities)
+        if self._space.is_single:
+            return self._dense(X, lambda scores: softmax(scores - self._favour()))
+        return self._dense(X, self._to_probabilities)
 
 
 def _sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:
