@@ -25,8 +25,8 @@ from sklearn.model_selection import KFold
 
 from rmls.core.errors import RmlsError
 from rmls.datasets import load, make_longtail
-from rmls.imbalance import _stratify as kernels
 from rmls.imbalance import assign_folds, folds
+from rmls.kernels.cpu.imbalance import stratify as kernels
 
 REAL = ("yeast", "enron", "cooking", "debtags", "eurlex57k_4k", "tate", "debdeps", "delicious")
 FIRST_CALL = """

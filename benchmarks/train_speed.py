@@ -21,10 +21,10 @@ from rmls.core.errors import RmlsError
 from rmls.core.labels import read_labels
 from rmls.datasets import load, make_longtail
 from rmls.features import unit_rows
-from rmls.models.objective import make_objective
-from rmls.models.sampling import Totals
-from rmls.models.start import start_params
-from rmls.models.training import Rows, Sgd
+from rmls.models.rmls.initial import start_params
+from rmls.models.rmls.objective import make_objective
+from rmls.models.rmls.sampling import Totals
+from rmls.models.rmls.sgd import Rows, Sgd
 
 K, ALPHA, RATE, BATCH = 250, 5, 0.1, 64
 

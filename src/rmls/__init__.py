@@ -11,7 +11,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from rmls.core.version import VERSION
+
+__version__ = VERSION
 
 if TYPE_CHECKING:
     from rmls.datasets import Dataset, make_longtail
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
         ReverseMultiLabel,
         RMLSRanker,
     )
-    from rmls.models.storage import load_model as load
+    from rmls.models.shared.model_archive import load_model as load
 
 _HOME = {
     "AllIrrelevant": "rmls.models",
@@ -60,7 +62,7 @@ _HOME = {
     "LEML": "rmls.models",
     "LPROS": "rmls.imbalance",
     "LPRUS": "rmls.imbalance",
-    "load": "rmls.models.storage:load_model",
+    "load": "rmls.models.shared.model_archive:load_model",
     "make_longtail": "rmls.datasets",
     "MLROS": "rmls.imbalance",
     "MLRUS": "rmls.imbalance",

@@ -9,9 +9,9 @@ import pytest
 
 import rmls
 from rmls.datasets import make_longtail, save
-from rmls.models.passes import count_passes
-from rmls.models.progress import Progress
-from rmls.models.training import Validation
+from rmls.models.rmls.schedule import count_passes
+from rmls.models.rmls.sgd import Validation
+from rmls.models.shared.progress import Progress
 
 OPTIONS = ("--components", "8", "--jobs", "1")
 ENDLESS = ("--passes", "100000", *OPTIONS)
@@ -100,7 +100,7 @@ def test_ctrl_c_before_the_first_pass_writes_nothing(data_file, run, tmp_path, m
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rmls.models.training.Sgd.run_pass", interrupted)
+    monkeypatch.setattr("rmls.models.rmls.sgd.Sgd.run_pass", interrupted)
     result = run("train", data_file, "-o", tmp_path / "m", "--passes", "2", *OPTIONS)
     assert result.exit_code == 130
     assert "was not written" in result.stderr

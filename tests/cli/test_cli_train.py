@@ -7,7 +7,7 @@ import pytest
 
 import rmls
 from rmls.datasets import save
-from rmls.models.passes import count_passes
+from rmls.models.rmls.schedule import count_passes
 
 SMALL = ("--components", "8", "--passes", "3", "--jobs", "1")
 

@@ -16,7 +16,7 @@ from rmls.core.errors import InputError
 from rmls.core.ranking import Ranking
 from rmls.decide import ExpectedF1, ExpectedJaccard, Rule
 from rmls.metrics import get_metric
-from rmls.models.ranking import list_candidates
+from rmls.models.shared.score_blocks import list_candidates
 
 RULES: dict[str, Rule] = {"f1": ExpectedF1(), "jaccard": ExpectedJaccard()}
 # The bound of docs/decisions.md: probabilities are float32.

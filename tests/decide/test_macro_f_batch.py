@@ -12,7 +12,7 @@ from scipy import sparse
 from rmls.core.ranking import Ranking
 from rmls.decide import MacroF1TopK, TopK
 from rmls.metrics import get_metric
-from rmls.models.ranking import list_candidates
+from rmls.models.shared.score_blocks import list_candidates
 
 
 def expected_macro_f(chances: np.ndarray, sets: np.ndarray) -> float:

@@ -36,7 +36,7 @@ from rmls.decide import (
 )
 from rmls.decide.names import RULES
 from rmls.metrics import get_metric
-from rmls.models.ranking import list_candidates
+from rmls.models.shared.score_blocks import list_candidates
 
 COUNTS = np.array([500, 80, 20, 5, 1, 0])
 BLOCKS = arrays.arrays(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rmls.core.errors import InputError
 from rmls.core.labels import read_labels
 from rmls.imbalance import StratifiedFolds, assign_folds, folds
-from rmls.imbalance import _stratify as kernels
+from rmls.kernels.cpu.imbalance import stratify as kernels
 
 
 @st.composite

@@ -21,9 +21,9 @@ from resample_samples import (
 from scipy import sparse
 
 from rmls.imbalance import LPROS, LPRUS, MLROS, MLRUS, REMEDIAL, cvir, mean_ir, scumble
-from rmls.imbalance import _turns as kernels
 from rmls.imbalance.label_sets import group_by_set, share_out
 from rmls.imbalance.minority import find_sides
+from rmls.kernels.cpu.imbalance import turns as kernels
 
 X, Y = make_problem()
 SETS = sets_of(Y)

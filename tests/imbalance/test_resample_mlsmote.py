@@ -12,8 +12,8 @@ from resample_samples import counts_of, make_problem, ratios_of, sets_of
 from scipy import sparse
 
 from rmls.imbalance import MLSMOTE, mean_ir
-from rmls.imbalance import _bag_neighbours as kernels
 from rmls.imbalance.minority import find_sides
+from rmls.kernels.cpu.imbalance import bag_neighbours as kernels
 
 X, Y = make_problem(n_samples=400, n_labels=20, n_features=60)
 

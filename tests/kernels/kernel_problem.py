@@ -3,8 +3,8 @@
 import numpy as np
 
 from rmls.kernels import cpu
-from rmls.kernels.cpu import sgd
-from rmls.models.sampling import count_tries
+from rmls.kernels.cpu.sgd import visits as sgd
+from rmls.models.rmls.sampling import count_tries
 
 N_FEATURES, N_LABELS, K = 6, 9, 4
 FEATURES = np.array([0, 2, 5], np.int32)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rmls.kernels.cpu.alias import MAX_TRIES, build_alias, draw_distinct, draw_weighted
+from rmls.kernels.cpu.sgd.alias import MAX_TRIES, build_alias, draw_distinct, draw_weighted
 
 SHARES = {
     "equal": np.ones(7),

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 
-from rmls.kernels.cpu.binary_linear import (
+from rmls.kernels.cpu.methods.binary_linear import (
     clear_features,
     confide_dense,
     confide_rows,
     train_machine,
 )
-from rmls.models.sparse_storage import csr_arrays
+from rmls.models.shared.sparse_archive import csr_arrays
 
 RNG = np.random.default_rng(0)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rmls.kernels.cpu.draw import draw_irrelevant, mix
+from rmls.kernels.cpu.sgd.draw import draw_irrelevant, mix
 
 
 def draw(key, count, relevant, n_labels):

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from rmls.kernels import cpu
-from rmls.kernels.cpu import dual
-from rmls.models.residual import ResidualOptions, ResidualTrainer
+from rmls.kernels.cpu.ranker import dual
+from rmls.models.ranker.classifiers import ResidualOptions, ResidualTrainer
 
 N_ROWS, N_FEATURES, N_LABELS = 60, 15, 4
 MOST_LABELS = 40

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 
-from rmls.kernels.cpu.f_cuts import most_violated, solve_label
-from rmls.models.sparse_storage import csr_arrays
+from rmls.kernels.cpu.methods.f_cuts import most_violated, solve_label
+from rmls.models.shared.sparse_archive import csr_arrays
 
 
 def f_loss(truth: np.ndarray, chosen: np.ndarray) -> float:

@@ -17,8 +17,8 @@ from kernel_problem import (
 )
 
 from rmls.kernels import cpu
-from rmls.kernels.cpu import arithmetic
-from rmls.models.training import Rows, plan_visits
+from rmls.kernels.cpu.sgd import arithmetic
+from rmls.models.rmls.sgd import Rows, plan_visits
 
 LOSSES = range(len(cpu.LOSSES))
 ACTIVATIONS = range(len(cpu.ACTIVATIONS))

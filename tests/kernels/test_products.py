@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from rmls.kernels import cpu
-from rmls.kernels.cpu import products
+from rmls.kernels.cpu.linalg import products
 
 
 def make_problem(n_rows=57, n_columns=31, k=9):

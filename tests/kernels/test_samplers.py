@@ -20,9 +20,9 @@ from scipy import stats
 from test_gradients import finite_differences
 
 from rmls.kernels import cpu
-from rmls.kernels.cpu import sampler as samplers
-from rmls.kernels.cpu import sgd
-from rmls.models.sampling import count_tries
+from rmls.kernels.cpu.sgd import sampler as samplers
+from rmls.kernels.cpu.sgd import visits as sgd
+from rmls.models.rmls.sampling import count_tries
 
 SHARES = np.array([0.3, 0.2, 0.02, 0.05, 0.1, 0.05, 0.08, 0.15, 0.05])
 IRRELEVANT = np.setdiff1d(np.arange(N_LABELS), RELEVANT)

@@ -5,8 +5,8 @@ import pytest
 from kernel_problem import FEATURES, N_LABELS, RELEVANT, VALUES, K, make_params, make_rows
 
 from rmls.kernels import cpu
-from rmls.kernels.cpu import warp as kernel
-from rmls.kernels.cpu.draw import GOLDEN, below, mix
+from rmls.kernels.cpu.sgd import warp as kernel
+from rmls.kernels.cpu.sgd.draw import GOLDEN, below, mix
 
 N_IRRELEVANT = N_LABELS - len(RELEVANT)
 

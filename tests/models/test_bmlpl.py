@@ -15,9 +15,9 @@ import rmls
 from rmls.archive import read_archive, write_archive
 from rmls.core.errors import ArchiveError, InputError
 from rmls.datasets import load
-from rmls.kernels.cpu import poisson
+from rmls.kernels.cpu.methods import poisson
 from rmls.models import BMLPL
-from rmls.models.bmlpl_updates import TopicEM, start_em
+from rmls.models.embedding.bmlpl_updates import TopicEM, start_em
 
 START: dict[str, Any] = {"l2": 1.0, "topic_prior": 1.0, "spread": 3.0, "seed": 0}
 
@@ -272,7 +272,7 @@ def test_leaving_out_negligible_entries_hardly_moves_a_probability(
     model = BMLPL(60, max_iter=10)
     sparser = model.fit(world.X, world.Y).predict_proba(world.X)
     n_entries = len(model._topics.values)
-    monkeypatch.setattr("rmls.models.bmlpl_updates.LEAST_SHARE", 0.0)
+    monkeypatch.setattr("rmls.models.embedding.bmlpl_updates.LEAST_SHARE", 0.0)
     whole = model.fit(world.X, world.Y).predict_proba(world.X)
     assert n_entries < len(model._topics.values)
     np.testing.assert_allclose(sparser, whole, rtol=1e-3, atol=1e-6)

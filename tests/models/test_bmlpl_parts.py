@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import integrate, sparse, special
 
-from rmls.kernels.cpu.gamma import gamma_terms, polya_gamma_mean, softplus
-from rmls.kernels.cpu.poisson import truncated_poisson
-from rmls.kernels.cpu.weighted_ridge import Design, improve_ridge
+from rmls.kernels.cpu.methods.gamma import gamma_terms, polya_gamma_mean, softplus
+from rmls.kernels.cpu.methods.poisson import truncated_poisson
+from rmls.kernels.cpu.methods.weighted_ridge import Design, improve_ridge
 
 
 @pytest.mark.parametrize("x", [1e-4, 0.03, 0.5, 1.0, 2.5, 7.9, 8.0, 300.0])

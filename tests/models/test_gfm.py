@@ -13,7 +13,7 @@ import rmls
 from rmls import GFM, KNN, PLST, RMLS, Calibrated
 from rmls.core.errors import ArchiveError, InputError
 from rmls.decide import maximize_f
-from rmls.models.gfm_joint import LabelSizes, Pairs
+from rmls.models.wrappers.gfm_joint import LabelSizes, Pairs
 
 X, Y = make_blocks(90)
 JOINTS = ("sizes", "pairs", "independent")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rmls.kernels import cpu
-from rmls.models.label_clusters import LabelClusters, build_index
-from rmls.models.representation import Representation
+from rmls.models.ranker.label_index import LabelClusters, build_index
+from rmls.models.ranker.representation import Representation
 
 
 def make_representation(n_labels: int, seed: int = 0) -> tuple[Representation, np.ndarray]:

@@ -14,8 +14,14 @@ import rmls.datasets
 from rmls import LEML
 from rmls.core.errors import InputError
 from rmls.metrics import get_metric
-from rmls.models.entries import LOSSES, AllEntries, ObservedEntries, loss_slopes, loss_values
-from rmls.models.factorize import NewtonProblem, Product, SquaredProblem
+from rmls.models.embedding.leml_losses import (
+    LOSSES,
+    AllEntries,
+    ObservedEntries,
+    loss_slopes,
+    loss_values,
+)
+from rmls.models.embedding.leml_solver import NewtonProblem, Product, SquaredProblem
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 

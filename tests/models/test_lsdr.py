@@ -11,11 +11,11 @@ from rmls.datasets import make_longtail
 from rmls.models import CPLST, CS, CSSP, PLST, BinaryRelevance, FaIE
 from rmls.models import label_operator as operators
 from rmls.models import ridge as ridges
-from rmls.models.cs import hadamard_rows
-from rmls.models.cssp import draw_distinct
-from rmls.models.label_operator import SignedLabels, leading_vectors
-from rmls.models.recovery import RECOVERIES
-from rmls.models.ridge import RidgeSystem
+from rmls.models.lsdr.cs import hadamard_rows
+from rmls.models.lsdr.cssp import draw_distinct
+from rmls.models.lsdr.label_operator import SignedLabels, leading_vectors
+from rmls.models.lsdr.ridge import RidgeSystem
+from rmls.models.lsdr.sparse_recovery import RECOVERIES
 
 METHODS = [PLST, CPLST, FaIE, CSSP, CS, BinaryRelevance]
 

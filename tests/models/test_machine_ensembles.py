@@ -12,7 +12,7 @@ from scipy import sparse
 import rmls
 from rmls import COCOA, IRUS
 from rmls.core.errors import ArchiveError, InputError
-from rmls.models.machines import MachineTrainer, TrainingRows, best_f_threshold
+from rmls.models.ensembles.linear_machines import MachineTrainer, TrainingRows, best_f_threshold
 
 X, Y = make_blocks(90)
 RARE = Y * (np.random.default_rng(0).random(Y.shape) < 0.3)

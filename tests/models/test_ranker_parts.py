@@ -15,7 +15,8 @@ from rmls.core.labels import read_labels
 from rmls.core.propensity import propensities
 from rmls.features import unit_rows
 from rmls.kernels import cpu
-from rmls.models.combination import (
+from rmls.models.ranker.classifiers import ResidualOptions, quantize
+from rmls.models.ranker.combination import (
     N_BANDS,
     N_TERMS,
     Combination,
@@ -27,11 +28,10 @@ from rmls.models.combination import (
     regress,
     usual_tail,
 )
-from rmls.models.packing import pack_vectors, round_vectors
-from rmls.models.representation import Representation, join
-from rmls.models.residual import ResidualOptions, quantize
-from rmls.models.shortlist import propose_all
-from rmls.models.two_stage import TwoStageTrainer
+from rmls.models.ranker.precision import pack_vectors, round_vectors
+from rmls.models.ranker.representation import Representation, join
+from rmls.models.ranker.shortlist import propose_all
+from rmls.models.ranker.trainer import TwoStageTrainer
 
 N_LABELS = 60
 
@@ -298,8 +298,8 @@ def test_joined_representations_score_the_mean(activation: str) -> None:
 def test_shortlists_are_the_best_labels_in_their_order(
     size: int, n_threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rmls.models.representation.TILE_LABELS", 8)
-    monkeypatch.setattr("rmls.models.shortlist.BLOCK_ROWS", 4)
+    monkeypatch.setattr("rmls.models.ranker.representation.TILE_LABELS", 8)
+    monkeypatch.setattr("rmls.models.ranker.shortlist.BLOCK_ROWS", 4)
     X = sparse.random(11, 20, 0.5, "csr", np.float32, rng=np.random.default_rng(0))
     vectors = make_representation(0)
     found = propose_all(vectors, X, size, n_threads)

@@ -11,7 +11,7 @@ from model_samples import make_blocks
 import rmls
 from rmls import ReverseMultiLabel
 from rmls.core.errors import ArchiveError, InputError
-from rmls.kernels.cpu.f_cuts import most_violated
+from rmls.kernels.cpu.methods.f_cuts import most_violated
 from rmls.metrics import get_metric
 
 X, Y = make_blocks(90)

@@ -10,18 +10,18 @@ import pytest
 from model_samples import make_blocks
 
 import rmls
-import rmls.models.rmls as rmls_module
+import rmls.models.rmls.rmls as rmls_module
 from rmls import GFM, RMLS, Calibrated, Resampled, RMLSRanker
 from rmls.archive import read_archive, write_archive
 from rmls.core.errors import ArchiveError, InputError
-from rmls.models.passes import (
+from rmls.models.rmls.schedule import (
     MOST_PASSES,
     USUAL_PASSES,
     VISITED_ROWS,
     count_passes,
     count_rows,
 )
-from rmls.models.training import Sgd, TrainingInterrupted
+from rmls.models.rmls.sgd import Sgd, TrainingInterrupted
 
 ENOUGH_ROWS = VISITED_ROWS // USUAL_PASSES
 X, Y = make_blocks(n=60)

@@ -10,8 +10,8 @@ import pytest
 from model_samples import make_blocks
 
 from rmls import RMLS, make_longtail
-from rmls.models.sampling import LEAST_SHARE, Totals, draw_shares, floored_counts
-from rmls.models.training import Sgd
+from rmls.models.rmls.sampling import LEAST_SHARE, Totals, draw_shares, floored_counts
+from rmls.models.rmls.sgd import Sgd
 
 N_VECTORS, N_LABELS = 3, 12
 BASE: dict[str, Any] = {

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from model_samples import as_names, make_blocks
 
-import rmls.models.rmls as rmls_module
+import rmls.models.rmls.rmls as rmls_module
 from rmls import RMLS, make_longtail
 from rmls.metrics import get_metric, propensities
-from rmls.models.training import Sgd, TrainingInterrupted, Validation
+from rmls.models.rmls.sgd import Sgd, TrainingInterrupted, Validation
 
 X, Y = make_blocks(n=240, n_topics=6, labels=3)
 DATA = make_longtail(1200, 300, 40, labels_per_row=3, random_state=3)

@@ -13,7 +13,7 @@ for _name in (
     "rmls.datasets",
     "rmls.datasets.npz",
     "rmls.metrics",
-    "rmls.models.storage",
+    "rmls.models.shared.model_archive",
     "sklearn.feature_extraction.text",
     "sklearn.model_selection",
     "threadpoolctl",

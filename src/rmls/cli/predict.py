@@ -16,7 +16,7 @@ from rmls.core.errors import InputError
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from rmls.models.base import MultiLabelEstimator
+    from rmls.models.shared.estimator import MultiLabelEstimator
 
 BLOCK_ROWS = 4096
 

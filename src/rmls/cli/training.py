@@ -65,8 +65,8 @@ class Run:
 def start_training(run: Run, paper: bool, overwrite: bool) -> None:
     """Train a new model and save it."""
     from rmls.models import RMLS
-    from rmls.models.objective import check_options
-    from rmls.models.passes import count_passes
+    from rmls.models.rmls.objective import check_options
+    from rmls.models.rmls.schedule import count_passes
 
     check_model_target(run.output, overwrite)
     make = RMLS.paper if paper else RMLS
@@ -85,7 +85,7 @@ def start_training(run: Run, paper: bool, overwrite: bool) -> None:
 def continue_training(run: Run) -> None:
     """Load the model of an interrupted run, make the remaining passes and save it."""
     from rmls.models import RMLS
-    from rmls.models.passes import count_passes
+    from rmls.models.rmls.schedule import count_passes
 
     model = rmls.load(run.output)
     if not isinstance(model, RMLS):
@@ -120,7 +120,7 @@ def _check_same_data(run: Run, model: RMLS, dataset: Dataset) -> None:
 
 
 def _train(run: Run, model: RMLS, dataset: Dataset) -> None:
-    from rmls.models.training import TrainingInterrupted
+    from rmls.models.rmls.sgd import TrainingInterrupted
 
     before = getattr(model, "n_iter_", 0)
     _announce(run, model, dataset, before)
@@ -143,7 +143,7 @@ def _train(run: Run, model: RMLS, dataset: Dataset) -> None:
 
 def _announce(run: Run, model: RMLS, dataset: Dataset, before: int) -> None:
     """Say what is trained on what, and the memory it takes."""
-    from rmls.models.passes import count_passes
+    from rmls.models.rmls.schedule import count_passes
 
     d, m, k = dataset.n_features, dataset.n_labels, model.n_components
     parameters = 4 * ((d + m) * k + k + m)

@@ -33,7 +33,7 @@ class Table(NamedTuple):
 
 def read_table(text: bytes, header: Header, encoding: str, path: Path) -> Table:
     """Parse the data section, resolve its texts, and check nominal values."""
-    from rmls.datasets import _parse
+    from rmls.kernels.cpu.parse import text as _parse
 
     text = text if text.endswith(b"\n") else text + b"\n"
     n_lines = text.count(b"\n", header.data_start)
@@ -72,7 +72,7 @@ def _is_text(attribute: Attribute) -> bool:
 
 
 def _sentence(code: int, text: bytes, byte: int, n_attributes: int) -> str:
-    from rmls.datasets import _parse
+    from rmls.kernels.cpu.parse import text as _parse
 
     end = text.find(b"\n", byte)
     found = text[byte : min(end, byte + 20)].decode("utf-8", "replace").strip() or "the line end"
@@ -87,7 +87,7 @@ def _sentence(code: int, text: bytes, byte: int, n_attributes: int) -> str:
 
 
 def _check_twice(indptr: NDArray[np.int64], table: Table, path: Path) -> None:
-    from rmls.datasets._parse import sort_rows
+    from rmls.kernels.cpu.parse.text import sort_rows
 
     twice = sort_rows(indptr, table.attribute.copy(), np.empty_like(table.value))
     if twice >= 0:

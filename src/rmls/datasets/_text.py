@@ -43,7 +43,7 @@ def parse_text(text: bytes, layout: Layout, path: Path) -> Parsed:
 
     Indices are taken as they stand; unknown sizes become the largest index plus one.
     """
-    from rmls.datasets import _parse
+    from rmls.kernels.cpu.parse import text as _parse
 
     text = text if text.endswith(b"\n") else text + b"\n"
     data = np.frombuffer(text, dtype=np.uint8)
@@ -68,7 +68,7 @@ def _limit(size: int | None) -> int:
 
 
 def _allocate(n_rows: int, n_features: int, n_labels: int) -> Any:
-    from rmls.datasets._parse import Rows
+    from rmls.kernels.cpu.parse.text import Rows
 
     return Rows(
         np.zeros(n_rows + 1, dtype=np.int64),
@@ -94,7 +94,7 @@ def fill_hard(
 
 
 def _matrices(rows: Any, n_rows: int, layout: Layout, path: Path) -> tuple[Any, Any]:
-    from rmls.datasets._parse import sort_rows
+    from rmls.kernels.cpu.parse.text import sort_rows
 
     x_indptr, y_indptr = rows.x_indptr[: n_rows + 1], rows.y_indptr[: n_rows + 1]
     x_indices, values = rows.x_indices[: x_indptr[-1]], rows.values[: x_indptr[-1]]
@@ -126,7 +126,7 @@ def _token(text: bytes, byte: int) -> str:
 
 
 def _sentence(code: int, text: bytes, byte: int, layout: Layout) -> str:
-    from rmls.datasets import _parse
+    from rmls.kernels.cpu.parse import text as _parse
 
     token = _token(text, byte)
     column = byte - (text.rfind(b"\n", 0, byte) + 1) + 1

@@ -56,7 +56,7 @@ class MacroF1TopK(Rule):
 
     def keep(self, ranking: Ranking) -> Ranking:
         """Return the chosen labels of every row."""
-        from rmls.decide._ascent import ascend
+        from rmls.kernels.cpu.decide.ascent import ascend
 
         ranking = ranking.top(self.top)
         expected = np.bincount(ranking.labels, ranking.scores, ranking.n_labels)

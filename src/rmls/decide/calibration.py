@@ -66,7 +66,7 @@ class Calibration:
 
         ``labels`` are the numbers of the columns, where they are not all labels.
         """
-        from rmls.decide._blocks import to_probabilities
+        from rmls.kernels.cpu.decide.blocks import to_probabilities
 
         block = np.ascontiguousarray(scores, dtype=np.float32)
         columns = np.arange(self.n_labels) if labels is None else labels
@@ -82,7 +82,7 @@ class Calibration:
 
     def apply(self, ranking: Ranking) -> Ranking:
         """Return a ranking with probabilities for scores, sorted anew."""
-        from rmls.decide._blocks import entries_to_probabilities, order_rows
+        from rmls.kernels.cpu.decide.blocks import entries_to_probabilities, order_rows
 
         if ranking.n_labels != self.n_labels:
             raise InputError(

@@ -106,7 +106,7 @@ class ScoreCounts:
     def _add_block(
         self, block: NDArray[np.float32], truth: sparse.csr_matrix, weights: Floats
     ) -> None:
-        from rmls.decide._blocks import count_block
+        from rmls.kernels.cpu.decide.blocks import count_block
 
         if block.size:
             _check_finite(float(block.min()), float(block.max()))

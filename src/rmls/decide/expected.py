@@ -74,7 +74,7 @@ class ExpectedF1(_BestSize):
     name: ClassVar[str] = "f1"
 
     def _best_sizes(self, *arguments: Any) -> None:
-        from rmls.decide._expectation import best_sizes_f
+        from rmls.kernels.cpu.decide.expectation import best_sizes_f
 
         best_sizes_f(*arguments)
 
@@ -101,7 +101,7 @@ class ExpectedJaccard(_BestSize):
     name: ClassVar[str] = "jaccard"
 
     def _best_sizes(self, *arguments: Any) -> None:
-        from rmls.decide._expectation import best_sizes_jaccard
+        from rmls.kernels.cpu.decide.expectation import best_sizes_jaccard
 
         best_sizes_jaccard(*arguments)
 

@@ -68,7 +68,7 @@ def choose_f_sets(indptr: NDArray[np.int64], joint: Floats, sizes: ArrayLike) ->
 def _choose(
     indptr: NDArray[np.int64], joint: Floats, sizes: Floats
 ) -> tuple[NDArray[np.bool_], Floats]:
-    from rmls.decide._gfm import choose_sets
+    from rmls.kernels.cpu.decide.gfm import choose_sets
 
     chosen, values = np.zeros(len(joint), dtype=bool), np.zeros(len(indptr) - 1)
     choose_sets(indptr, joint, sizes, chosen, values)

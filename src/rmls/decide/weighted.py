@@ -52,7 +52,7 @@ class _WeightedTopK(Rule):
 
     def keep(self, ranking: Ranking) -> Ranking:
         """Return the best k labels of every row, with their probabilities as they were."""
-        from rmls.decide._blocks import order_rows
+        from rmls.kernels.cpu.decide.blocks import order_rows
 
         if self.label_weights is None:
             raise InputError(f"the rule {self.name!r} needs label counts; bind it to them first.")

@@ -16,7 +16,7 @@ from rmls.core.options import check_share, check_whole, read_seed
 from rmls.core.resources import require_memory
 
 if TYPE_CHECKING:
-    from rmls.imbalance._stratify import Labels, Spread
+    from rmls.kernels.cpu.imbalance.stratify import Labels, Spread
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -222,7 +222,7 @@ def _spread_rows(
     matrix: sparse.csr_matrix, shares: Floats, sizes: Indices, n_passes: int
 ) -> Indices:
     """Return the folds of the rows of a matrix made by `_standardise`."""
-    from rmls.imbalance import _stratify as kernels
+    from rmls.kernels.cpu.imbalance import stratify as kernels
 
     labels, spread = _prepare(matrix, shares)
     counts = np.diff(labels.label_start)
@@ -232,7 +232,7 @@ def _spread_rows(
 
 def _prepare(matrix: sparse.csr_matrix, shares: Floats) -> tuple[Labels, Spread]:
     """Return the matrix as the kernels want it, and folds without rows."""
-    from rmls.imbalance import _stratify as kernels
+    from rmls.kernels.cpu.imbalance import stratify as kernels
 
     (n_samples, n_labels), n_folds = matrix.shape, len(shares)
     needed = CELL_BYTES * n_labels * n_folds + 8 * n_folds**2
@@ -270,7 +270,7 @@ def _plan_tolerances(counts: Indices, n_passes: int) -> Floats:
 
 def _swap_rows(labels: Labels, spread: Spread, tolerances: Floats) -> Indices:
     """Swap rows, one pass per tolerance, until all labels are even; return the best folds seen."""
-    from rmls.imbalance import _stratify as kernels
+    from rmls.kernels.cpu.imbalance import stratify as kernels
 
     n_folds = spread.excess.shape[1]
     waiting = np.full((n_folds, n_folds), kernels.NONE, dtype=np.int64)

@@ -72,7 +72,7 @@ class MLROS(Resampler):
         rows: Indices,
         generator: np.random.Generator,
     ) -> Changes:
-        from rmls.imbalance import _turns as kernels
+        from rmls.kernels.cpu.imbalance import turns as kernels
 
         sides = find_sides(Y)
         chosen = np.flatnonzero(sides.minority)

@@ -109,7 +109,7 @@ def _delete_in_turns(
     target: int,
     generator: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    from rmls.imbalance import _turns as kernels
+    from rmls.kernels.cpu.imbalance import turns as kernels
 
     chosen = np.flatnonzero(sides.majority)[::-1]
     bags = kernels.Bags(chosen, *_shuffle_bags(Y, chosen, free, generator))

@@ -167,7 +167,7 @@ def _search(
     X: sparse.csr_matrix, rows: Indices, start: Indices, members: Indices, k: int
 ) -> Indices:
     """Return the neighbours of every member inside its bag, numbered like the members; -1 pads."""
-    from rmls.imbalance import _bag_neighbours as kernels
+    from rmls.kernels.cpu.imbalance import bag_neighbours as kernels
 
     sizes = np.diff(start)
     near = np.full((len(members), min(k, int(sizes.max(initial=1)) - 1)), kernels.NONE, np.int64)

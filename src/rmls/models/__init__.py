@@ -1,4 +1,4 @@
-"""The estimators: one published method per file, imported on first use."""
+"""The estimators: one family per folder, one published method per file, imported on first use."""
 
 from __future__ import annotations
 
@@ -6,50 +6,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rmls.models.baseline import AllIrrelevant
-    from rmls.models.binary_relevance import BinaryRelevance
-    from rmls.models.bmlpl import BMLPL
-    from rmls.models.calibrated import Calibrated
-    from rmls.models.cocoa import COCOA
-    from rmls.models.cplst import CPLST
-    from rmls.models.cs import CS
-    from rmls.models.cssp import CSSP
-    from rmls.models.faie import FaIE
-    from rmls.models.frequent import MostFrequent
-    from rmls.models.gfm import GFM
-    from rmls.models.irus import IRUS
-    from rmls.models.leml import LEML
-    from rmls.models.multi_window import MultiWindowKNN
-    from rmls.models.neighbours import KNN
-    from rmls.models.plst import PLST
-    from rmls.models.ranker import RMLSRanker
-    from rmls.models.resampled import Resampled
-    from rmls.models.reverse import ReverseMultiLabel
-    from rmls.models.rmls import RMLS
-    from rmls.models.wsabie import WSABIE
+    from rmls.models.baselines.all_irrelevant import AllIrrelevant
+    from rmls.models.baselines.most_frequent import MostFrequent
+    from rmls.models.embedding.bmlpl import BMLPL
+    from rmls.models.embedding.leml import LEML
+    from rmls.models.embedding.wsabie import WSABIE
+    from rmls.models.ensembles.cocoa import COCOA
+    from rmls.models.ensembles.irus import IRUS
+    from rmls.models.ensembles.reverse import ReverseMultiLabel
+    from rmls.models.lsdr.binary_relevance import BinaryRelevance
+    from rmls.models.lsdr.cplst import CPLST
+    from rmls.models.lsdr.cs import CS
+    from rmls.models.lsdr.cssp import CSSP
+    from rmls.models.lsdr.faie import FaIE
+    from rmls.models.lsdr.plst import PLST
+    from rmls.models.neighbours.knn import KNN
+    from rmls.models.neighbours.multi_window_knn import MultiWindowKNN
+    from rmls.models.ranker.ranker import RMLSRanker
+    from rmls.models.rmls.rmls import RMLS
+    from rmls.models.wrappers.calibrated import Calibrated
+    from rmls.models.wrappers.gfm import GFM
+    from rmls.models.wrappers.resampled import Resampled
 
 _HOME = {
-    "BMLPL": "bmlpl",
-    "COCOA": "cocoa",
-    "CPLST": "cplst",
-    "CS": "cs",
-    "CSSP": "cssp",
-    "GFM": "gfm",
-    "IRUS": "irus",
-    "KNN": "neighbours",
-    "LEML": "leml",
-    "PLST": "plst",
-    "RMLS": "rmls",
-    "WSABIE": "wsabie",
-    "AllIrrelevant": "baseline",
-    "BinaryRelevance": "binary_relevance",
-    "Calibrated": "calibrated",
-    "FaIE": "faie",
-    "MostFrequent": "frequent",
-    "RMLSRanker": "ranker",
-    "Resampled": "resampled",
-    "MultiWindowKNN": "multi_window",
-    "ReverseMultiLabel": "reverse",
+    "BMLPL": "embedding.bmlpl",
+    "COCOA": "ensembles.cocoa",
+    "CPLST": "lsdr.cplst",
+    "CS": "lsdr.cs",
+    "CSSP": "lsdr.cssp",
+    "GFM": "wrappers.gfm",
+    "IRUS": "ensembles.irus",
+    "KNN": "neighbours.knn",
+    "LEML": "embedding.leml",
+    "PLST": "lsdr.plst",
+    "RMLS": "rmls.rmls",
+    "WSABIE": "embedding.wsabie",
+    "AllIrrelevant": "baselines.all_irrelevant",
+    "BinaryRelevance": "lsdr.binary_relevance",
+    "Calibrated": "wrappers.calibrated",
+    "FaIE": "lsdr.faie",
+    "MostFrequent": "baselines.most_frequent",
+    "RMLSRanker": "ranker.ranker",
+    "Resampled": "wrappers.resampled",
+    "MultiWindowKNN": "neighbours.multi_window_knn",
+    "ReverseMultiLabel": "ensembles.reverse",
 }
 
 __all__ = [

@@ -1,28 +1,36 @@
 """The CPU backend, in Numba."""
 
-from rmls.kernels.cpu.alias import MAX_TRIES, build_alias
-from rmls.kernels.cpu.arithmetic import ACTIVATIONS, LOSSES, slopes_of_scores
-from rmls.kernels.cpu.dual import DUAL_LOSSES, Pairs, Problem, solve_labels
-from rmls.kernels.cpu.merge import merge_copies
-from rmls.kernels.cpu.nearest import Csr, nearest_rows
-from rmls.kernels.cpu.pairs import mark_relevant, pair_rows
-from rmls.kernels.cpu.products import csr_times_dense, multiply_rows, products_at
-from rmls.kernels.cpu.residual import (
+from rmls.kernels.cpu.linalg.products import csr_times_dense, multiply_rows, products_at
+from rmls.kernels.cpu.linalg.select import (
+    best_of_rows,
+    offer_scores,
+    room_for,
+    take_best,
+)
+from rmls.kernels.cpu.methods.nearest import Csr, nearest_rows
+from rmls.kernels.cpu.ranker.dual import DUAL_LOSSES, Pairs, Problem, solve_labels
+from rmls.kernels.cpu.ranker.listed import (
     Mixture,
     SparseWeights,
     mix_listed,
     rank_listed,
     score_listed,
 )
-from rmls.kernels.cpu.sampler import IN_BATCH, UNIFORM, WEIGHTED, Sampler
-from rmls.kernels.cpu.select import (
-    best_of_rows,
-    offer_scores,
-    room_for,
-    take_best,
+from rmls.kernels.cpu.ranker.pairs import mark_relevant, pair_rows
+from rmls.kernels.cpu.sgd.alias import MAX_TRIES, build_alias
+from rmls.kernels.cpu.sgd.arithmetic import ACTIVATIONS, LOSSES, slopes_of_scores
+from rmls.kernels.cpu.sgd.merge import merge_copies
+from rmls.kernels.cpu.sgd.sampler import IN_BATCH, UNIFORM, WEIGHTED, Sampler
+from rmls.kernels.cpu.sgd.visits import (
+    Objective,
+    Params,
+    Rows,
+    Scratch,
+    Visits,
+    make_scratch,
+    run_visits,
 )
-from rmls.kernels.cpu.sgd import Objective, Params, Rows, Scratch, Visits, make_scratch, run_visits
-from rmls.kernels.cpu.warp import Warp, rank_weights, run_warp
+from rmls.kernels.cpu.sgd.warp import Warp, rank_weights, run_warp
 
 __all__ = [
     "ACTIVATIONS",

@@ -1,0 +1,1 @@
+"""Hot loops of resamplers and stratified folds."""

@@ -1,0 +1,1 @@
+"""Products of sparse and dense matrices, and the selection of the best."""

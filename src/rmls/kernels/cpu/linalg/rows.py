@@ -1,0 +1,38 @@
+"""Arithmetic on rows of dense matrices, inlined into the kernels that call it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, fastmath=True, inline="always")
+def dot_row(matrix, row, vector):
+    """Return the inner product of a row of ``matrix`` with ``vector``."""
+    total = np.float32(0.0)
+    for q in range(len(vector)):
+        total += matrix[row, q] * vector[q]
+    return total
+
+
+@njit(cache=True, fastmath=True, inline="always")
+def mean_square(vector):
+    """Return the mean of the squares of ``vector``."""
+    total = np.float32(0.0)
+    for q in range(len(vector)):
+        total += vector[q] * vector[q]
+    return total / np.float32(len(vector))
+
+
+@njit(cache=True, fastmath=True, inline="always")
+def add_scaled_row(target, scale, matrix, row):
+    """Add ``scale`` times a row of ``matrix`` to the vector ``target``."""
+    for q in range(len(target)):
+        target[q] += scale * matrix[row, q]
+
+
+@njit(cache=True, fastmath=True, inline="always")
+def add_to_row(matrix, row, scale, vector):
+    """Add ``scale * vector`` to the first entries of a row of ``matrix``."""
+    for q in range(len(vector)):
+        matrix[row, q] += scale * vector[q]

@@ -1,0 +1,1 @@
+"""Hot loops of the readers of text formats."""

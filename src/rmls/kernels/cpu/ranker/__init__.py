@@ -1,0 +1,1 @@
+"""Classifiers on lists of labels: training and scoring."""

@@ -1,0 +1,97 @@
+"""The same most frequent labels for every row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from rmls.archive import Archive, check_arrays
+from rmls.core.options import check_whole
+from rmls.core.ranking import Ranking
+from rmls.decide import Rule
+from rmls.models.shared.estimator import MultiLabelEstimator
+
+
+class MostFrequent(MultiLabelEstimator):
+    """Predict the most frequent labels for every row: a floor for every method that ranks.
+
+    Parameters
+    ----------
+    k : int or None, default=None
+        Labels predicted; None is the mean number of labels of a training row, rounded to the
+        nearest whole number but at least 1 where there is any label.
+
+    Attributes
+    ----------
+    frequencies_ : ndarray of float32, shape (n_labels,)
+        Share of the training rows that have the label; the scores of every row.
+    k_ : int
+        Labels predicted.
+
+    Notes
+    -----
+    Ties go to the lower label. Features are checked but not used. Where no training row has a
+    label, nothing is predicted. A 1-d ``y`` gets its most frequent class.
+
+    Examples
+    --------
+    >>> MostFrequent().fit([[1.0], [2.0]], [[1, 0], [1, 1]]).predict([[3.0]]).tolist()
+    [[1, 1]]
+    >>> MostFrequent(k=1).fit([[1.0], [2.0]], [[1, 0], [1, 1]]).predict([[3.0]]).tolist()
+    [[1, 0]]
+    """
+
+    frequencies_: NDArray[np.float32]
+    k_: int
+
+    def __init__(self, k: int | None = None) -> None:
+        self.k = k
+
+    def _fit(
+        self,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        rows: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        if self.k is not None:
+            check_whole("k", self.k, 1)
+        frequencies = weights @ Y[rows] / weights.sum()
+        self.frequencies_ = frequencies.astype(np.float32)
+        cardinality = float(frequencies.sum())
+        self.k_ = self.k or (max(1, int(cardinality + 0.5)) if cardinality > 0 else 0)
+        return rows[:0]
+
+    def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
+        return np.tile(self.frequencies_, (X.shape[0], 1))
+
+    def rank_sets(self, X: Any, decision: str | Rule | None = None) -> Ranking:
+        """Return the ``k_`` most frequent labels with their frequencies, or those of a rule."""
+        check_is_fitted(self)
+        if decision is not None or self._space.is_single:
+            return super().rank_sets(X, decision)
+        return self.rank(X, max(self.k_, 1)).top(self.k_)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the frequency of every label, for every row."""
+        check_is_fitted(self)
+        return self._dense(self._read_features(X), self._own_probabilities)
+
+    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return scores
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return {"k": self.k_}, {"frequencies": self.frequencies_}
+
+    def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
+        check_arrays(archive, {"frequencies": (np.float32, (self._space.n_labels,))})
+        self.frequencies_, self.k_ = archive.arrays["frequencies"], int(fitted["k"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

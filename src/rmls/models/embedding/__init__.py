@@ -1,0 +1,1 @@
+"""Other methods that learn vectors of rows and labels: WSABIE, LEML, BMLPL."""

@@ -1,0 +1,55 @@
+"""What the models with scores ``x W . l_j`` share once they are trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.archive import Archive, check_arrays
+from rmls.features import Normalizer
+from rmls.models.shared.estimator import MultiLabelEstimator, restore_normalizer
+
+
+class BilinearModel(MultiLabelEstimator):
+    """Scores ``x W . l_j``, with ``x`` normalised as in training.
+
+    Attributes
+    ----------
+    feature_vectors_ : ndarray of float32, shape (n_features, n_components)
+        ``W``.
+    label_vectors_ : ndarray of float32, shape (n_labels, n_components)
+        ``L``.
+    """
+
+    _record: tuple[str, ...] = ()
+    """Names of further fitted values of the archive, without the underscore behind."""
+
+    n_components: int
+
+    feature_vectors_: NDArray[np.float32]
+    label_vectors_: NDArray[np.float32]
+    _normalizer: Normalizer
+
+    def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
+        hidden = self._normalizer.apply(X) @ self.feature_vectors_
+        scores: NDArray[np.float32] = hidden @ self.label_vectors_.T
+        return scores
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        record = {name: getattr(self, f"{name}_") for name in self._record}
+        arrays = {"W": self.feature_vectors_, "L": self.label_vectors_}
+        return {**record, "normalizer": self._normalizer.mode}, {
+            **self._normalizer.as_arrays(),
+            **arrays,
+        }
+
+    def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
+        d, m, k = int(self.n_features_in_), self._space.n_labels, self.n_components
+        check_arrays(archive, {"W": (np.float32, (d, k)), "L": (np.float32, (m, k))})
+        self._normalizer = restore_normalizer(fitted["normalizer"], archive, d)
+        self.feature_vectors_, self.label_vectors_ = archive.arrays["W"], archive.arrays["L"]
+        for name in self._record:
+            setattr(self, f"{name}_", fitted[name])

@@ -1,0 +1,1 @@
+"""A few linear machines a label, trained on balanced rows: IRUS, COCOA, reverse."""

@@ -1,0 +1,204 @@
+"""The estimators whose labels each have some linear machines that add up their confidences."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.archive import Archive, check_arrays
+from rmls.core.errors import InputError
+from rmls.core.options import check_number, check_whole, read_seed
+from rmls.core.resources import count_threads
+from rmls.features import Normalizer, fit_normalizer
+from rmls.kernels.cpu.methods.binary_linear import confide_rows
+from rmls.models.ensembles.linear_machines import (
+    Classes,
+    Indices,
+    LabelMachines,
+    MachineTrainer,
+    Settings,
+    TrainingRows,
+)
+from rmls.models.shared.estimator import MultiLabelEstimator, restore_normalizer
+from rmls.models.shared.progress import say
+from rmls.models.shared.sparse_archive import csr_arrays, read_csr
+from rmls.models.shared.threads import map_on_threads
+
+UNDECIDED = 0.5
+
+
+class Ensemble(NamedTuple):
+    """The machines of all labels that have rows on both sides; see `confide_rows`.
+
+    ``sizes`` has the number of outputs of every machine and ``owners`` the place of its label in
+    the list of learned labels; the machines of a label stand together.
+    """
+
+    weights: sparse.csr_matrix
+    intercepts: NDArray[np.float32]
+    sizes: Indices
+    owners: Indices
+
+
+class MachineEnsemble(MultiLabelEstimator):
+    """Template of the ensembles of linear machines: a subclass draws the rows of each.
+
+    A subclass writes ``_problems(rows, label, others, rng)``, which returns the classes of every
+    machine of a label, that of the label last, and ``_most_outputs()``.
+
+    Attributes
+    ----------
+    thresholds_ : ndarray of float32, shape (n_labels,)
+        Mean confidence from which a label is predicted; scores are counted from there.
+    learned_ : ndarray of int64
+        Labels that some training rows have and others have not.
+    n_iter_ : int
+        Passes of the machine that took most.
+    """
+
+    thresholds_: NDArray[np.float32]
+    learned_: Indices
+    n_iter_: int
+    C: float
+    max_iter: int
+    tol: float
+    prune: float
+    normalize: str
+    verbose: int
+    _ensemble: Ensemble
+    _normalizer: Normalizer
+
+    def _problems(
+        self, rows: TrainingRows, label: int, others: Indices, rng: np.random.Generator
+    ) -> list[Classes]:
+        raise NotImplementedError
+
+    def _most_outputs(self) -> int:
+        raise NotImplementedError
+
+    def _check_options(self) -> None:
+        check_number("C", self.C, positive=True)
+        check_whole("max_iter", self.max_iter, 1)
+        check_number("tol", self.tol, positive=False)
+        check_number("prune", self.prune, positive=False)
+
+    def _fit(
+        self,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        rows: Indices,
+        weights: NDArray[np.float64],
+    ) -> Indices:
+        self._check_options()
+        seed = read_seed(self.random_state)
+        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
+        seen = TrainingRows(sparse.csr_matrix(self._normalizer.apply(X[rows])), Y[rows], weights)
+        counts = seen.counts()
+        self.learned_ = np.flatnonzero((counts > 0) & (counts < seen.n_rows))
+        settings = Settings(self.C, self.max_iter, self.tol, self.prune)
+
+        def learn(labels: Indices) -> list[LabelMachines]:
+            trainer = MachineTrainer(seen, settings, self._most_outputs())
+            return [self._learn(trainer, int(label), seed) for label in labels]
+
+        found = map_on_threads(learn, self.learned_, count_threads(self.n_jobs))
+        # A label that all rows have, or none, is predicted for all or for none.
+        self._constant = np.where(counts > 0, UNDECIDED, -UNDECIDED).astype(np.float32)
+        self.thresholds_ = np.full(Y.shape[1], UNDECIDED, np.float32)
+        self.thresholds_[self.learned_] = [machines.threshold for machines in found]
+        self.n_iter_ = max((machines.n_iter for machines in found), default=1)
+        self._ensemble = _join(found, int(X.shape[1]))
+        return rows[:0]
+
+    def _learn(self, trainer: MachineTrainer, label: int, seed: int) -> LabelMachines:
+        rng = np.random.Generator(np.random.Philox(key=[seed, label]))
+        key = int(rng.integers(2**63))
+        others = self.learned_[self.learned_ != label]
+        problems = self._problems(trainer.rows, label, others, rng)
+        # Classes of a 1-d y exclude each other: the largest confidence decides.
+        found = trainer.train(label, problems, key, not self._space.is_single)
+        if self.verbose:
+            say(f"{type(self).__name__}: label {label}, {len(problems)} machines")
+        return found
+
+    def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
+        n_rows = int(X.shape[0])
+        scores = np.tile(self._constant, (n_rows, 1))
+        if not len(self.learned_):
+            return scores
+        queries = csr_arrays(sparse.csr_matrix(self._normalizer.apply(X)))
+        weights, intercepts, sizes, owners = self._ensemble
+        ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        sums = np.zeros((n_rows, len(self.learned_)), np.float32)
+        arrays = (queries, csr_arrays(weights), intercepts, ends, owners)
+
+        def work(part: Indices) -> list[None]:
+            confide_rows(*arrays, (int(part[0]), int(part[-1]) + 1), sums)
+            return []
+
+        map_on_threads(work, np.arange(n_rows), count_threads(self.n_jobs))
+        sums /= np.bincount(owners, minlength=len(self.learned_)).astype(np.float32)
+        sums -= self.thresholds_[self.learned_]
+        scores[:, self.learned_] = sums
+        return scores
+
+    # -- archive ---------------------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        ensemble = self._ensemble
+        arrays: dict[str, NDArray[Any]] = dict(self._normalizer.as_arrays())
+        for part, array in csr_arrays(ensemble.weights)._asdict().items():
+            arrays[f"weights_{part}"] = array
+        arrays |= {"intercepts": ensemble.intercepts, "machine_sizes": ensemble.sizes}
+        arrays |= {"machine_owners": ensemble.owners, "learned": self.learned_}
+        arrays |= {"thresholds": self.thresholds_, "constant": self._constant}
+        return {"normalizer": self._normalizer.mode, "n_iter": self.n_iter_}, arrays
+
+    def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
+        d, m = int(self.n_features_in_), self._space.n_labels
+        check_arrays(
+            archive,
+            {
+                "intercepts": (np.float32, (None,)),
+                "machine_sizes": (np.int64, (None,)),
+                "learned": (np.int64, (None,)),
+                "thresholds": (np.float32, (m,)),
+                "constant": (np.float32, (m,)),
+            },
+        )
+        arrays = archive.arrays
+        sizes, learned = arrays["machine_sizes"], arrays["learned"]
+        check_arrays(archive, {"machine_owners": (np.int64, (len(sizes),))})
+        owners, intercepts = arrays["machine_owners"], arrays["intercepts"]
+        good = (sizes > 0).all() and sizes.sum() == len(intercepts)
+        good &= len(np.unique(owners)) == len(learned) and _within(owners, len(learned))
+        if not good or not _within(learned, m):
+            raise InputError("the machines do not fit the labels")
+        weights = read_csr(archive, "weights", (d, len(intercepts)))
+        self._ensemble = Ensemble(weights, intercepts, sizes, owners)
+        self.learned_, self.thresholds_ = learned, arrays["thresholds"]
+        self._constant, self.n_iter_ = arrays["constant"], int(fitted["n_iter"])
+        self._normalizer = restore_normalizer(fitted["normalizer"], archive, d)
+
+
+def _within(values: Indices, limit: int) -> bool:
+    return not len(values) or bool(values.min() >= 0 and values.max() < limit)
+
+
+def _join(found: list[LabelMachines], n_features: int) -> Ensemble:
+    """Put the outputs of all labels side by side, one row of weights per feature."""
+    if not found:
+        none = np.zeros(0, np.int64)
+        weights = sparse.csr_matrix(np.zeros((n_features, 0), np.float32))
+        return Ensemble(weights, none.astype(np.float32), none, none)
+    owners = np.repeat(np.arange(len(found)), [len(machines.sizes) for machines in found])
+    beside = sparse.hstack([machines.weights for machines in found], format="csc")
+    return Ensemble(
+        sparse.csr_matrix(beside),
+        np.concatenate([machines.intercepts for machines in found]),
+        np.concatenate([machines.sizes for machines in found]),
+        owners,
+    )

@@ -1,0 +1,1 @@
+"""Label-space dimension reduction: encode the labels, regress, decode."""

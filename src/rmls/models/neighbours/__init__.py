@@ -1,0 +1,1 @@
+"""Methods that ask the nearest training rows."""

@@ -1,0 +1,202 @@
+"""Votes of the most similar training rows."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from rmls.archive import Archive, check_arrays
+from rmls.core.options import check_whole
+from rmls.core.resources import count_threads
+from rmls.decide import CardinalityCount, Rule
+from rmls.features import Normalizer, fit_normalizer, unit_rows
+from rmls.kernels import cpu
+from rmls.models.shared.estimator import BLOCK_BYTES, MultiLabelEstimator, restore_normalizer
+from rmls.models.shared.sparse_archive import csr_arrays, read_csr
+
+
+class KNN(MultiLabelEstimator):
+    """Score a label by the share of the most similar training rows that have it.
+
+    Similarity is the cosine of normalised rows; the score is the mean of the neighbours' labels
+    weighted by their similarity. All training rows together have one more vote, so that labels
+    that no neighbour has are ranked by their frequency.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours that vote; all rows where there are fewer.
+    normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
+        How raw features are scaled before the cosine; see `rmls.features.fit_normalizer`.
+    decision : str or Rule, default="cardinality"
+        How `predict` cuts.
+    n_jobs : int or None, default=None
+        Threads of the search: None is 1, -1 all cores. The scores do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    frequencies_ : ndarray of float32, shape (n_labels,)
+        Share of the training rows that have the label; the scores of a row that is similar to none.
+
+    Notes
+    -----
+    Training rows with the same features are one neighbour with their summed weight and their mean
+    labels; the nearest ones vote until their weights add up to ``n_neighbors`` (at most
+    ``n_neighbors`` different ones), the last one with what is left. Rows of negative similarity do
+    not vote. The cardinality threshold is set with every training row's own neighbour left out.
+    A search visits the training rows that share a feature, through an inverted index.
+
+    Examples
+    --------
+    >>> from rmls import KNN
+    >>> model = KNN(n_neighbors=1).fit([[1, 0], [0, 1]], [["tax"], ["law"]])
+    >>> model.predict_proba([[3, 1]]).tolist()
+    [[0.25, 0.75]]
+    """
+
+    frequencies_: NDArray[np.float32]
+    _normalizer: Normalizer
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        normalize: str = "auto",
+        decision: str | Rule = "cardinality",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.normalize = normalize
+        self.decision = decision
+        self.n_jobs = n_jobs
+
+    def _fit(
+        self,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        rows: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        check_whole("n_neighbors", self.n_neighbors, 1)
+        self.frequencies_ = (weights @ Y[rows] / weights.sum()).astype(np.float32)
+        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
+        unit = unit_rows(self._normalizer.apply(X[rows]))
+        _, first, site = np.unique(row_codes(unit), return_index=True, return_inverse=True)
+        totals = np.bincount(site, weights=weights)
+        shares = (weights / totals[site]).astype(np.float32)
+        mean = sparse.csr_matrix((shares, (site, np.arange(len(rows)))))
+        self._weights = totals.astype(np.float32)
+        self._labels = _canonical(mean @ Y[rows].astype(np.float32))
+        self._index = _canonical(unit[first].T)
+        return rows[:0]
+
+    def _cardinality_threshold(
+        self,
+        X: sparse.csr_matrix,
+        Y: sparse.csr_matrix,
+        rows: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> float:
+        unit = unit_rows(self._normalizer.apply(X[rows]))
+        sites = np.searchsorted(row_codes(sparse.csr_matrix(self._index.T)), row_codes(unit))
+        counter = CardinalityCount(float(weights @ np.diff(Y.indptr)[rows]))
+        size = max(1, BLOCK_BYTES // (4 * self._space.n_labels))
+        for start in range(0, len(rows), size):
+            block = slice(start, start + size)
+            counter.add(self._vote(unit[block], sites[block]), weights[block])
+        return counter.threshold()
+
+    # -- scores ----------------------------------------------------------------------------------
+
+    def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
+        unit = unit_rows(self._normalizer.apply(X))
+        return self._vote(unit, np.full(X.shape[0], -1))
+
+    def _vote(self, unit: sparse.csr_matrix, left_out: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the weighted mean labels of the neighbours and one vote of all rows, dense."""
+        found, similarity = self._search(unit, left_out)
+        weights = self._weights[found]
+        before = np.cumsum(weights, axis=1) - weights
+        votes = np.clip(self.n_neighbors - before, 0, weights) * np.maximum(similarity, 0)
+        totals = votes.sum(axis=1, dtype=np.float64)
+        votes = (votes / np.where(totals > 0, totals, 1)[:, None]).astype(np.float32)
+        indptr = np.arange(0, votes.size + 1, votes.shape[1])
+        shape = (len(votes), len(self._weights))
+        matrix = sparse.csr_matrix((votes.ravel(), found.ravel(), indptr), shape=shape)
+        scores: NDArray[np.float32] = (matrix @ self._labels).toarray()
+        scores[totals <= 0] = self.frequencies_
+        scores *= np.float32(self.n_neighbors)
+        scores += self.frequencies_
+        scores /= np.float32(self.n_neighbors + 1)
+        return scores
+
+    def _search(
+        self, unit: sparse.csr_matrix, left_out: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the nearest training rows of every row and their similarities, best first."""
+        n_rows, n_sites = unit.shape[0], len(self._weights)
+        found = np.empty((n_rows, min(self.n_neighbors, n_sites)), np.int32)
+        similarity = np.empty(found.shape, np.float32)
+        queries, index = csr_arrays(unit), csr_arrays(self._index)
+        left_out = left_out.astype(np.int64)
+
+        def search(bounds: tuple[int, int]) -> None:
+            memory = np.empty((1, n_sites), np.float32)
+            cpu.nearest_rows(queries, index, left_out, memory, bounds, found, similarity)
+
+        threads = min(count_threads(self.n_jobs), n_rows)
+        cuts = np.linspace(0, n_rows, threads + 1).astype(int).tolist()
+        if threads == 1:
+            search((0, n_rows))
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(search, pairwise(cuts)))
+        return found, similarity
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the scores: the weighted share of the neighbours that have the label, dense."""
+        check_is_fitted(self)
+        return self._dense(self._read_features(X), self._own_probabilities)
+
+    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return scores
+
+    # -- archive ---------------------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        arrays: dict[str, NDArray[Any]] = dict(self._normalizer.as_arrays())
+        arrays |= {"weights": self._weights, "frequencies": self.frequencies_}
+        for name, matrix in (("index", self._index), ("labels", self._labels)):
+            arrays |= {
+                f"{name}_{part}": array for part, array in csr_arrays(matrix)._asdict().items()
+            }
+        return {"normalizer": self._normalizer.mode}, arrays
+
+    def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
+        d, m = int(self.n_features_in_), self._space.n_labels
+        check_arrays(archive, {"weights": (np.float32, (None,)), "frequencies": (np.float32, (m,))})
+        self._weights = archive.arrays["weights"]
+        self.frequencies_ = archive.arrays["frequencies"]
+        self._normalizer = restore_normalizer(fitted["normalizer"], archive, d)
+        self._index = read_csr(archive, "index", (d, len(self._weights)))
+        self._labels = read_csr(archive, "labels", (len(self._weights), m))
+
+
+def row_codes(X: sparse.csr_matrix) -> NDArray[np.float64]:
+    """Return a number per row that is the same for equal rows only (almost surely)."""
+    rng = np.random.Generator(np.random.Philox(key=0))
+    codes: NDArray[np.float64] = X.astype(np.float64) @ rng.standard_normal(X.shape[1])
+    return codes
+
+
+def _canonical(matrix: Any) -> sparse.csr_matrix:
+    result = sparse.csr_matrix(matrix, dtype=np.float32)
+    result.sort_indices()
+    return result

@@ -1,0 +1,1 @@
+"""RMLSRanker: vectors propose labels, sparse classifiers decide among them."""

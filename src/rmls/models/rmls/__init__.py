@@ -1,0 +1,1 @@
+"""RMLS: vectors of rows and labels, trained on relevant and sampled irrelevant labels."""

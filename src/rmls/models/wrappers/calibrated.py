@@ -1,0 +1,65 @@
+"""Probabilities and decisions for any estimator: calibration around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rmls.decide import Rule
+from rmls.models.wrappers.wrapper import WrappingEstimator
+
+
+class Calibrated(WrappingEstimator):
+    """Give any estimator of this package probabilities, and the decisions that need them.
+
+    Parameters
+    ----------
+    estimator : estimator or str, optional
+        By default ``RMLS()``; a name is that estimator with its defaults. A calibration of its own
+        is switched off.
+    calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
+        See `rmls.decide.fit_calibration`.
+    calibration_folds : int or "auto", default="auto"
+        Parts of the cross-fitting; 0 holds out 2,000 rows instead, at most
+        ``validation_fraction``. ``"auto"`` is 3, and 0 above 30,000 distinct rows.
+    decision : str or Rule, default="f1"
+    validation_fraction : float, default=0.1
+    random_state : int, RandomState or None, default=0
+        Of the folds; the estimator has its own.
+    n_jobs : int or None, default=None
+        Threads of ranking.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted to all rows, or to those that were not held out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rmls.models import PLST
+    >>> kinds = np.arange(60) % 3
+    >>> X = np.eye(3)[kinds] + np.random.default_rng(0).normal(0, 0.1, (60, 3))
+    >>> Y = np.array([[1, 0], [0, 1], [1, 1]])[kinds]
+    >>> model = Calibrated(PLST(2)).fit(X, Y)
+    >>> model.predict(np.eye(3)).tolist()
+    [[1, 0], [0, 1], [1, 1]]
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        calibration: str | None = "auto",
+        calibration_folds: int | str = "auto",
+        decision: str | Rule = "f1",
+        validation_fraction: float = 0.1,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.calibration = calibration
+        self.calibration_folds = calibration_folds
+        self.decision = decision
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.n_jobs = n_jobs

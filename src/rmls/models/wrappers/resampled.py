@@ -1,0 +1,124 @@
+"""An estimator fitted to resampled rows; what it says of new rows is left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from rmls import imbalance
+from rmls.core.errors import InputError
+from rmls.core.options import check_choice
+from rmls.core.resources import require_memory
+from rmls.decide import Rule
+from rmls.imbalance import MLROS
+from rmls.imbalance.resampling import Resampler
+from rmls.models.wrappers.wrapper import Rows, WrappingEstimator
+
+ENTRY_BYTES = 8
+
+
+class Resampled(WrappingEstimator):
+    """Fit an estimator to resampled rows; calibrate and decide on rows as they were given.
+
+    scikit-learn's pipelines do not know resamplers, and rows must be resampled inside every fold of
+    a cross-validation, never before. This estimator does both.
+
+    Parameters
+    ----------
+    estimator : estimator or str, optional
+        By default ``RMLS()``; a name is that estimator with its defaults. A calibration of its own
+        is switched off.
+    resampler : resampler of `rmls.imbalance` or str, optional
+        By default ``MLROS()``; a name is that resampler with its defaults.
+    calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
+        See `rmls.decide.fit_calibration`. It sees rows that were neither trained on nor resampled,
+        so that probabilities are those of the data and not of the resampled rows.
+    calibration_folds : int or "auto", default="auto"
+        Parts of the cross-fitting; 0 holds out 2,000 rows instead, at most
+        ``validation_fraction``. ``"auto"`` is 3, and 0 above 30,000 distinct rows.
+    decision : str or Rule, default="f1"
+        How `predict` cuts.
+    validation_fraction : float, default=0.1
+    random_state : int, RandomState or None, default=0
+        Of the folds; the estimator and the resampler have their own.
+    n_jobs : int or None, default=None
+        Threads of ranking.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted to the resampled rows.
+
+    Notes
+    -----
+    Whole sample weights are repetitions, as everywhere. Where some are not whole, every distinct
+    row is resampled once and its weight goes with each of its copies. Rows that leave nothing to
+    balance (a single row or label, no label at all) are not resampled.
+
+    Examples
+    --------
+    >>> from rmls import MLSMOTE, PLST
+    >>> kinds = np.array([0] * 30 + [1] * 20 + [2] * 10)
+    >>> X = np.eye(3)[kinds] + np.random.default_rng(0).normal(0, 0.1, (60, 3))
+    >>> Y = np.array([[1, 0], [1, 1], [0, 1]])[kinds]
+    >>> model = Resampled(PLST(2), MLSMOTE(3)).fit(X, Y)
+    >>> model.predict(np.eye(3)).tolist()
+    [[1, 0], [1, 1], [0, 1]]
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        resampler: Any = None,
+        *,
+        calibration: str | None = "auto",
+        calibration_folds: int | str = "auto",
+        decision: str | Rule = "f1",
+        validation_fraction: float = 0.1,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.resampler = resampler
+        self.calibration = calibration
+        self.calibration_folds = calibration_folds
+        self.decision = decision
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _prepare(
+        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, weights: NDArray[np.float64]
+    ) -> Rows:
+        resampler = self._make_resampler()
+        if min(Y.shape) < 2 or not Y.nnz:
+            return X, Y, weights
+        if (weights == np.floor(weights)).all():
+            times = weights.astype(np.int64)
+            entries = np.diff(X.indptr) + np.diff(Y.indptr)
+            way_out = "divide the weights by their smallest one"
+            require_memory(int(ENTRY_BYTES * (times @ entries)), "repeating the rows", way_out)
+            repeated = np.repeat(np.arange(len(times)), times)
+            X, Y, weights = X[repeated], Y[repeated], np.ones(len(repeated))
+        X_new, Y_new = resampler.fit_resample(X, Y)
+        return X_new, Y_new, weights[resampler.sample_indices_]
+
+    def _make_resampler(self) -> Resampler:
+        if self.resampler is None:
+            return MLROS()
+        made: Resampler
+        if isinstance(self.resampler, str):
+            check_choice("resampler", self.resampler, imbalance.RESAMPLERS)
+            made = getattr(imbalance, self.resampler)()
+            return made
+        if not isinstance(self.resampler, Resampler):
+            raise InputError(
+                "Resampled takes a resampler of rmls.imbalance; "
+                f"got {type(self.resampler).__name__}."
+            )
+        made = clone(self.resampler)
+        return made
