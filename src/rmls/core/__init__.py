@@ -1,1 +1,1 @@
-"""What every layer shares: the door for user input, `Ranking`, errors, seeds and threads."""
+"""What every layer shares: input of users, `Ranking`, errors, seeds and threads."""

@@ -119,6 +119,7 @@ def read_labels(
         return LabelSpace("sparse", _column_names(matrix, names)), matrix
     if hasattr(Y, "columns") and hasattr(Y, "to_numpy"):
         table = np.asarray(Y.to_numpy())
+        # A single column of anything else holds classes and is read as an array below.
         if table.shape[1] > 1 or _is_zero_one(table):
             matrix = as_label_csr(table)
             columns = _column_names(matrix, list(Y.columns) if names is None else names)
@@ -126,6 +127,7 @@ def read_labels(
     if _holds_name_lists(Y):
         return _read_names(Y, classes)
     array = np.asarray(Y)
+    # One column of 0 and 1 is one label; other values are classes of a 1-d y.
     if array.ndim == 2 and array.shape[1] == 1 and not _is_zero_one(array):
         from sklearn.exceptions import DataConversionWarning
 
@@ -165,17 +167,20 @@ def _holds_name_lists(Y: Any) -> bool:
     rows = list(Y)
     if not rows or not all(isinstance(row, (list, tuple, set, frozenset)) for row in rows):
         return False
+    # Sets and lists of different lengths can be no matrix; else the values decide.
     if any(isinstance(row, (set, frozenset)) for row in rows) or len({len(r) for r in rows}) > 1:
         return True
     return len(rows[0]) == 0 or not _is_zero_one(np.asarray(rows))
 
 
 def _read_names(Y: Any, classes: Sequence[Any] | None) -> tuple[LabelSpace, sparse.csr_matrix]:
+    # A name twice in a row counts once.
     rows = [list(dict.fromkeys(_plain(name) for name in row)) for row in Y]
     found = set(chain.from_iterable(rows))
     if classes is None:
         if not found:
             raise InputError("Y names no label at all; at least one row needs a label.")
+        # Numbers and texts do not compare: numbers come first.
         names = sorted(found, key=lambda name: (isinstance(name, str), name))
     else:
         names = [_plain(name) for name in classes]
@@ -209,6 +214,7 @@ def _read_classes(
         assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     known = np.unique(y) if classes is None else np.unique(np.asarray(classes))
+    # An unknown class finds a place as well; the comparison below reveals it.
     labels = np.minimum(np.searchsorted(known, y), len(known) - 1)
     if len(y) and not (known[labels] == y).all():
         unknown = y[known[labels] != y][0]

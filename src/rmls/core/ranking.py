@@ -52,6 +52,7 @@ class Ranking:
         """Wrap two (n_samples, k) tables that are already sorted best first."""
         n_samples, k = labels.shape
         indptr = np.arange(0, n_samples * k + 1, max(k, 1), dtype=np.int64)
+        # The step of arange cannot be 0.
         if k == 0:
             indptr = np.zeros(n_samples + 1, dtype=np.int64)
         return cls(indptr, labels.ravel(), scores.ravel(), n_labels)
@@ -63,6 +64,7 @@ class Ranking:
         if dense.ndim != 2:
             raise InputError(f"scores must be 2-d (rows × labels); got {dense.ndim} dimension(s).")
         k = dense.shape[1] if k is None else min(k, dense.shape[1])
+        # Stable: equal scores stay in the order of their labels.
         order = np.argsort(-dense, axis=1, kind="stable")[:, :k].astype(np.int32)
         return cls.from_table(order, np.take_along_axis(dense, order, axis=1), dense.shape[1])
 
@@ -72,6 +74,7 @@ class Ranking:
         matrix = sparse.csr_matrix(scores).astype(np.float32)
         matrix.sort_indices()
         rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        # The last key counts first: by row, then by falling score, then by label.
         order = np.lexsort((matrix.indices, -matrix.data, rows))
         return cls(
             matrix.indptr.astype(np.int64),
@@ -120,9 +123,11 @@ class Ranking:
 
     def where(self, keep: NDArray[np.bool_]) -> Ranking:
         """Keep the entries marked in the boolean array ``keep``."""
+        # kept[e] entries survive before entry e, so that kept[indptr] are the new bounds.
         kept = np.concatenate([[0], np.cumsum(keep)])
         rest = self.rest
         if rest is not None:
+            # The probability of what is dropped goes to the rest: the expected size stays.
             dropped = np.bincount(self.rows, np.where(keep, 0, self.scores), self.n_samples)
             rest = (rest + dropped).astype(np.float32)
         return Ranking(
@@ -135,6 +140,7 @@ class Ranking:
 
     def to_csr(self) -> sparse.csr_matrix:
         """Return the scores as a CSR matrix with sorted indices."""
+        # Sorting works in place: without copies it would undo the ranking.
         matrix = sparse.csr_matrix(
             (self.scores.copy(), self.labels.copy(), self.indptr),
             shape=(self.n_samples, self.n_labels),
