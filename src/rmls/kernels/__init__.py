@@ -1,1 +1,1 @@
-"""The hot loops, over plain arrays. A backend is a module; all offer the same functions."""
+"""The hot loops, behind one seam: `backend` has the operations, `arrays` what they exchange."""

@@ -13,6 +13,7 @@ def ascend(indptr, labels, scores, expected, chosen, k, n_passes):
     ``expected`` is the sum of the probabilities of every label over the rows. The F of a label is
     ``2 hits / (size + expected)`` with the summed probability and the number of its chosen entries.
     """
+    # Kept up to date with every change, so that a row never looks at the others.
     hits, size = np.zeros(len(expected)), np.zeros(len(expected))
     for entry in range(len(labels)):
         if chosen[entry]:
@@ -36,6 +37,8 @@ def ascend(indptr, labels, scores, expected, chosen, k, n_passes):
 @njit(cache=True, error_model="numpy")
 def _choose_row(start, stop, labels, scores, expected, chosen, hits, size, k, gains):
     """Take the k entries of one row that raise the F of their labels most; counts the changes."""
+    # With all other rows fixed, each label gains on its own, so that the k best gains are the best
+    # set: no round lowers the objective.
     for entry in range(start, stop):
         label, score = labels[entry], scores[entry]
         own = 1.0 if chosen[entry] else 0.0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rmls.kernels.cpu.linalg.functions import sigmoid
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def count_block(scores, y_indptr, y_indices, weights, low, step, total, positive):
@@ -27,6 +29,7 @@ def count_block(scores, y_indptr, y_indices, weights, low, step, total, positive
 
 @njit(cache=True, inline="always")
 def _bin(position, n_bins):
+    # What is not a number goes to the first bin, too.
     if not position > 0:
         return 0
     if position >= n_bins:
@@ -46,7 +49,7 @@ def to_probabilities(scores, labels, low, step, curves, curve_of, bias, slope, o
         for column in range(scores.shape[1]):
             label = labels[column]
             score = scores[row, column]
-            out[row, column] = _sigmoid(
+            out[row, column] = sigmoid(
                 _read_curve(score, low, scale, last, curves, curve_of[label], slope) + bias[label]
             )
 
@@ -57,7 +60,7 @@ def entries_to_probabilities(scores, labels, low, step, curves, curve_of, bias, 
     scale, last = np.float32(1.0) / step, curves.shape[1] - 1
     for entry in range(len(scores)):
         label = labels[entry]
-        out[entry] = _sigmoid(
+        out[entry] = sigmoid(
             _read_curve(scores[entry], low, scale, last, curves, curve_of[label], slope)
             + bias[label]
         )
@@ -73,6 +76,7 @@ def order_rows(indptr, labels, values, out):
         start, stop = indptr[row], indptr[row + 1]
         costs = -values[start:stop]
         order = np.argsort(costs, kind="mergesort")
+        # Only where two values are equal are the labels sorted as well.
         for place in range(1, stop - start):
             if costs[order[place]] == costs[order[place - 1]]:
                 by_label = np.argsort(labels[start:stop], kind="mergesort")
@@ -92,8 +96,3 @@ def _read_curve(score, low, scale, last, curves, curve, slope):
     left = int(position)
     share = position - left
     return curves[curve, left] * (1 - share) + curves[curve, left + 1] * share
-
-
-@njit(cache=True, inline="always")
-def _sigmoid(logit):
-    return np.float32(1.0) / (np.float32(1.0) + np.exp(-logit))

@@ -27,9 +27,11 @@ def best_sizes_f(indptr, scores, rest, nodes, weights, sizes):
         values[:count] = 0.0
         for node in range(len(nodes)):
             t = nodes[node]
+            # What all k share: ∏_j (1 - p_j + p_j t), those not listed included.
             product = np.exp(-rest[row] * (1 - t)) * weights[node]
             for entry in range(start, start + count):
                 product *= 1 - scores[entry] * (1 - t)
+            # From k to k + 1: one more power of t, one more term of the sum.
             power, inside = product, 0.0
             for position in range(count):
                 p = scores[start + position]
@@ -58,6 +60,7 @@ def best_sizes_jaccard(indptr, scores, rest, nodes, weights, sizes):
             for position in range(count):
                 powers[position] = power
                 power *= t
+            # From the last label to the first: the product holds those behind it.
             product = np.exp(-rest[row] * (1 - t)) * weights[node]
             for position in range(count - 1, -1, -1):
                 values[position] += powers[position] * product

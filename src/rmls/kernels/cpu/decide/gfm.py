@@ -16,6 +16,7 @@ def choose_sets(indptr, joint, sizes, chosen, values):
     for row in range(len(values)):
         start, count = indptr[row], indptr[row + 1] - indptr[row]
         gains, best_k, best = np.empty(count), 0, 0.0
+        # For a fixed size k the expected F is a sum over the labels of the set: the best k of them.
         for k in range(1, count + 1):
             value = 0.0
             _gains(joint[start : start + count], sizes, k, gains)
@@ -38,5 +39,6 @@ def _gains(joint, sizes, k, out):
     for entry in range(joint.shape[0]):
         total = 0.0
         for size in range(joint.shape[1]):
+            # A hit among b relevant and k chosen labels adds 2 / (b + k) to F.
             total += joint[entry, size] * 2.0 / (sizes[size] + k)
         out[entry] = total

@@ -7,15 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from rmls.kernels.arrays import Csr
+
+__all__ = ["NONE", "Csr", "Index", "nearest_in_bags"]
+
 NONE = -1
-
-
-class Csr(NamedTuple):
-    """The arrays of a CSR matrix."""
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    data: np.ndarray
 
 
 class Index(NamedTuple):
@@ -35,6 +31,8 @@ class Index(NamedTuple):
 def _fill(index, features, members):
     """Enter the rows ``members`` into ``index``, by their position in the bag."""
     indptr, indices, data = features
+    # A counting sort of the entries by feature. Time is that of the entries, however many features
+    # there are: only those of the bag are looked at, three times.
     first, size, row, value = index
     for member in members:
         for place in range(indptr[member], indptr[member + 1]):
@@ -70,9 +68,11 @@ def _keep_nearest(products, squares, own, out):
     for other in range(len(products)):
         if other == own:
             continue
+        # |a - b|^2 = |a|^2 + |b|^2 - 2 a.b, which rounding can take below 0.
         distance = max(squares[own] + squares[other] - 2 * products[other], 0.0)
         if found == len(out) and distance >= distances[found - 1]:
             continue
+        # Insertion from the back: k is small, and few rows come this far.
         place = min(found, len(out) - 1)
         while place > 0 and distances[place - 1] > distance:
             distances[place], out[place] = distances[place - 1], out[place - 1]
@@ -120,6 +120,7 @@ def nearest_in_bags(features, squares, start, members, index, out):
             near = out[start[bag] + position, :n_near]
             _keep_nearest(products, bag_squares, position, near)
             near[:] = own[near]
+        # Leave the index as it was found, for the next bag.
         for member in own:
             for place in range(indptr[member], indptr[member + 1]):
                 size[indices[place]] = 0

@@ -65,6 +65,8 @@ def make_queue(counts: np.ndarray) -> Queue:
 @njit(cache=True, nogil=True)
 def _take_one(queue, label):
     """Note that ``label`` has one row fewer left."""
+    # To the front of the labels with as many rows; the group then begins behind it, and it is the
+    # last of those with one row fewer.
     left, order, position, start = queue
     first = start[left[label]]
     other = order[first]
@@ -81,6 +83,7 @@ def _choose_fold(excess, room, sizes):
     for fold in range(len(room)):
         if room[fold] == 0:
             continue
+        # room / size of two folds compared without a division.
         if (
             best == NONE
             or excess[fold] < excess[best]
@@ -103,6 +106,7 @@ def assign_rarest_first(labels, spread, queue, room):
     row_start, row_labels, label_start, label_rows, _, _ = labels
     fold_of, excess = spread
     sizes, start, order = room.copy(), queue.start, queue.order
+    # Labels without a row left stand in front of start[1].
     while start[1] < len(order):
         rarest = order[start[1]]
         for slot in range(label_start[rarest], label_start[rarest + 1]):
@@ -125,6 +129,7 @@ def measure_unevenness(labels, spread):
         squares = 0
         for fold in range(spread.excess.shape[1]):
             excess = spread.excess[label, fold]
+            # An odd excess is at best 1 or -1: that much cannot be avoided.
             squares += excess * excess - (excess & 1)
         total += labels.weights[label] * squares
     return total / 4
@@ -149,6 +154,7 @@ def _weigh_shared(labels, row, other):
     place, stop = labels.row_start[row], labels.row_start[row + 1]
     place2, stop2 = labels.row_start[other], labels.row_start[other + 1]
     total = 0.0
+    # Both lists ascend: step in the one that is behind, in both where they meet.
     while place < stop and place2 < stop2:
         label, label2 = labels.row_labels[place], labels.row_labels[place2]
         if label == label2:
@@ -159,17 +165,18 @@ def _weigh_shared(labels, row, other):
 
 
 @njit(cache=True, nogil=True)
-def _price_swap(labels, excess, swap, price, least):
-    """Return what a swap adds to the unevenness, or ``least`` where it is at least that.
+def _price_swap(labels, excess, swap, price, limit):
+    """Return what a swap adds to the unevenness, or ``limit`` where it is at least that.
 
     ``swap`` is (row, its fold, other row, its fold) and ``price`` that of moving ``row`` alone.
     A label that both rows have stays as it is, but counts 2 + x - y and 2 + y - x in the moves.
     """
     row, fold, other, other_fold = swap
     price += _price_move(labels, excess, other, other_fold, fold)
-    if price - 4 * min(labels.row_weights[row], labels.row_weights[other]) >= least:
-        return least
-    return min(price - 4 * _weigh_shared(labels, row, other), least)
+    # The shared labels can weigh no more than those of either row: often enough to say no.
+    if price - 4 * min(labels.row_weights[row], labels.row_weights[other]) >= limit:
+        return limit
+    return min(price - 4 * _weigh_shared(labels, row, other), limit)
 
 
 @njit(cache=True, nogil=True)
@@ -189,16 +196,17 @@ def _visit(labels, spread, waiting, row, may_wait, tolerance):
     gone by way of another pair of folds; its place is then free.
     """
     fold_of, excess = spread
-    fold, partner, least = fold_of[row], NONE, tolerance
+    fold, partner, lowest = fold_of[row], NONE, tolerance
     for target in range(len(waiting)):
         if target == fold:
             continue
         price = _price_move(labels, excess, row, fold, target)
         other, rival = waiting[target, fold], waiting[fold, target]
         if other != NONE and fold_of[other] == target:
-            added = _price_swap(labels, excess, (row, fold, other, target), price, least)
-            if added < least:
-                partner, least = other, added
+            added = _price_swap(labels, excess, (row, fold, other, target), price, lowest)
+            if added < lowest:
+                partner, lowest = other, added
+        # Whoever could go from here to there at the lower price waits for a partner from there.
         if may_wait and (
             rival == NONE
             or fold_of[rival] != fold

@@ -28,6 +28,7 @@ def _prefetch(typingctx, array, row, column):
         flag = ir.IntType(32)
         function_type = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
         function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
+        # For writing (1), to be kept in all caches (3), data and not code (1).
         builder.call(function, [builder.bitcast(pointer, byte), flag(1), flag(3), flag(1)])
         return context.get_dummy_value()
 

@@ -94,7 +94,8 @@ def _by_rows(kernel, arrays, n_threads):
     if n_threads == 1 or n_rows < 2 * n_threads or int(indptr[-1]) * width < WORTH_A_THREAD:
         kernel(*arrays, 0, n_rows)
         return
-    # A row costs something even when it is empty: count it as one more entry.
+    # Four ranges a thread, so that a slow one does not hold up the others for long. A row costs
+    # something even when it is empty: count it as one more entry.
     work = indptr + np.arange(n_rows + 1)
     cuts = np.searchsorted(work, np.linspace(0, work[-1], 4 * n_threads + 1))
     cuts[0], cuts[-1] = 0, n_rows

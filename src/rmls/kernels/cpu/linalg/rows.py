@@ -1,4 +1,7 @@
-"""Arithmetic on rows of dense matrices, inlined into the kernels that call it."""
+"""Arithmetic on rows of dense matrices, inlined into the kernels that call it.
+
+A row is passed as the matrix and its number: a view would be made, and counted, at every call.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from numba import njit
 @njit(cache=True, fastmath=True, inline="always")
 def dot_row(matrix, row, vector):
     """Return the inner product of a row of ``matrix`` with ``vector``."""
+    # fastmath lets the compiler keep several partial sums in one vector register.
     total = np.float32(0.0)
     for q in range(len(vector)):
         total += matrix[row, q] * vector[q]

@@ -12,6 +12,7 @@ def _sift_down(scores, labels, parent, size):
 
     The worst entry has the lowest score and, among equals, the highest label.
     """
+    # Held back while children move up: one write a level, no swaps.
     score, label = scores[parent], labels[parent]
     while True:
         child = 2 * parent + 1
@@ -47,6 +48,7 @@ def best_of_rows(block, start, stop, out_labels, out_scores):
         for label in range(k):
             scores[label] = -np.inf if np.isnan(values[label]) else values[label]
             labels[label] = label
+        # A heap of k with the worst entry on top: most scores fail the one comparison with it.
         for parent in range(k // 2 - 1, -1, -1):
             _sift_down(scores, labels, parent, k)
         for label in range(k, n_labels):
@@ -62,13 +64,18 @@ def best_of_rows(block, start, stop, out_labels, out_scores):
             scores[size], labels[size] = score, label
 
 
-CHUNK = 16
+CHUNK = 16  # scores whose largest is compared with the score to beat
 LOW_BITS = np.int64(0x7FFFFFFF)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _key(score, label):
-    """Return a number that orders labels by score and, among equals, by lower label."""
+    """Return a number that orders labels by score and, among equals, by lower label.
+
+    The bits of a positive float32 rise with it, as whole numbers; those of a negative one without
+    the sign rise with its size. So the upper half of the key orders scores, and both zeros are one;
+    the lower 31 bits hold the label, counted down. One comparison then decides order and ties.
+    """
     bits = np.int64(np.float32(score).view(np.int32))
     ordered = bits if bits >= 0 else -(bits & LOW_BITS)
     return (ordered << np.int64(31)) + (LOW_BITS - np.int64(label))
@@ -90,7 +97,11 @@ def _score_of(key):
 
 @njit(cache=True, nogil=True)
 def _lead(keys, count, wanted):
-    """Move the ``wanted`` largest of the first ``count`` keys to the front; returns the least."""
+    """Move the ``wanted`` largest of the first ``count`` keys to the front; returns the last.
+
+    Quickselect (Hoare): part the range by a pivot, go on in the part that holds the wanted place.
+    O(count) on average; the keys in front are in no order.
+    """
     low, high = 0, count - 1
     place = wanted - 1
     while low < high:
@@ -133,9 +144,10 @@ def room_for(n_rows, k):
 def offer_scores(tile, labels, rows, k, keys, counts, lowest):
     """Show the scores of some labels to some rows, of which each remembers the best k.
 
-    What is not below the score to beat is written down; when the memory is full, the best k are
-    kept and the last of them is the new score to beat. A score that is not a number may count as
-    high or low, but never keeps a row from having k labels.
+    What is not below the score to beat is written down; when 2 k keys are there, the best k are
+    kept and the last of them is the new score to beat. So a selection in O(k) comes after at least
+    k keys: O(1) a key. A score that is not a number may count as high or low, but never keeps a row
+    from having k labels.
 
     Parameters
     ----------
@@ -149,18 +161,20 @@ def offer_scores(tile, labels, rows, k, keys, counts, lowest):
     n_labels = len(labels)
     for number in range(len(rows)):
         row, scores = rows[number], tile[number]
-        own, count, floor = keys[row], counts[row], lowest[row]
+        own, count, to_beat = keys[row], counts[row], lowest[row]
         for start in range(0, n_labels, CHUNK):
             stop = min(start + CHUNK, n_labels)
-            if _largest(scores, start, stop) < floor:
+            # Few chunks hold a score that counts: their largest is found in vector code.
+            if _largest(scores, start, stop) < to_beat:
                 continue
+            # Every key is written, but the next one overwrites it unless it counts: no branch.
             for place in range(start, stop):
                 own[count] = _key(scores[place], labels[place])
-                count += not scores[place] < floor
+                count += not scores[place] < to_beat
             if count >= 2 * k:
-                floor = _score_of(_lead(own, count, k))
+                to_beat = _score_of(_lead(own, count, k))
                 count = k
-        counts[row], lowest[row] = count, floor
+        counts[row], lowest[row] = count, to_beat
 
 
 @njit(cache=True, nogil=True)

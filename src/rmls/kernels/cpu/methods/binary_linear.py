@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rmls.kernels.cpu.linalg.csr import add_row_product
 from rmls.kernels.cpu.sgd.draw import GOLDEN, below, mix
 
 
@@ -33,6 +34,7 @@ def train_machine(rows, picked, targets, costs, limits, key, w):
     """
     indptr, indices, data = rows.indptr, rows.indices, rows.data
     count, last = len(picked), len(w) - 1
+    # |x|^2 + 1: the intercept is the weight of a constant feature.
     squares, alpha = np.ones(count), np.zeros(count)
     for i in range(count):
         for place in range(indptr[picked[i]], indptr[picked[i] + 1]):
@@ -41,6 +43,7 @@ def train_machine(rows, picked, targets, costs, limits, key, w):
     for n_passes in range(limits[0]):
         worst = 0.0
         for visit in range(count):
+            # A fresh permutation in every pass, drawn as the pass goes (Fisher and Yates).
             state += GOLDEN
             other = visit + below(mix(state), count - visit)
             i = order[other]
@@ -49,6 +52,8 @@ def train_machine(rows, picked, targets, costs, limits, key, w):
             product = w[last]
             for place in range(start, stop):
                 product += w[indices[place]] * data[place]
+            # The slope of the dual in alpha_i, t_i (w·x_i + b) - 1 + alpha_i / (2 c_i); its
+            # curvature is |x_i|^2 + 1 + 1 / (2 c_i), and alpha_i >= 0.
             soft = 0.5 / costs[i]
             slope = targets[i] * product - 1.0 + soft * alpha[i]
             if alpha[i] == 0.0 and slope > 0.0:
@@ -76,7 +81,7 @@ def clear_features(rows, picked, w):
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def confide_rows(queries, weights, intercepts, machines, owners, bounds, out):
+def add_confidences(queries, weights, intercepts, machines, owners, bounds, out):
     """Add the confidence of every machine to the column of its label in ``out``.
 
     Parameters
@@ -94,15 +99,10 @@ def confide_rows(queries, weights, intercepts, machines, owners, bounds, out):
         First and last query to process, the last one excluded.
     out : ndarray of float32, shape (n_queries, n_columns)
     """
-    x_indptr, x_indices, x_data = queries.indptr, queries.indices, queries.data
-    indptr, indices, data = weights.indptr, weights.indices, weights.data
     margins = np.empty(len(intercepts), np.float32)
     for row in range(bounds[0], bounds[1]):
         margins[:] = intercepts
-        for position in range(x_indptr[row], x_indptr[row + 1]):
-            feature, value = x_indices[position], x_data[position]
-            for place in range(indptr[feature], indptr[feature + 1]):
-                margins[indices[place]] += value * data[place]
+        add_row_product(queries, row, weights, margins)
         for machine in range(len(owners)):
             total = np.float32(1.0)
             for output in range(machines[machine], machines[machine + 1]):
@@ -111,10 +111,10 @@ def confide_rows(queries, weights, intercepts, machines, owners, bounds, out):
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def confide_dense(rows, weights, machines, out):
+def sum_confidences(rows, weights, machines, out):
     """Write the summed confidence of the machines of one label for every row to ``out``.
 
-    ``weights`` has shape (n_features + 1, n_outputs), the intercepts last; else as `confide_rows`.
+    As `add_confidences`, but ``weights`` has shape (n_features + 1, n_outputs), intercepts last.
     """
     indptr, indices, data = rows.indptr, rows.indices, rows.data
     n_outputs = weights.shape[1]

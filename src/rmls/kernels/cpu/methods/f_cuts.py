@@ -1,4 +1,18 @@
-"""Cutting planes for the max-margin surrogate of the F of one label over all rows."""
+"""Cutting planes for the max-margin surrogate of the F of one label over all rows.
+
+A set S of rows has the feature vector ``Ψ(S) = Σ_(i in S) c_i x_i / N``, with weights c and N the
+summed weight of the relevant rows P. The problem is
+
+    min over w, ξ >= 0 of  |w|²/2 + C ξ   with   w·(Ψ(P) - Ψ(S)) >= 1 - F(S) - ξ   for all S
+
+Of the 2^n constraints few matter. The one that the present w violates most joins the kept ones,
+the cuts; the problem is solved for them; and so on until none is violated by more than a tolerance
+(Tsochantaridis et al., 2005; Joachims, Finley and Yu, 2009). The dual of the kept cuts is
+
+    max over alpha >= 0, Σ alpha = C  of  Σ_c alpha_c (1 - F_c) - |Σ_c alpha_c d_c|²/2,
+
+``d_c = Ψ(P) - Ψ(S_c)`` and ``w = Σ_c alpha_c d_c``.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +20,13 @@ import numpy as np
 from numba import njit
 
 HARMLESS = -0.5
-"""Irrelevant rows that score no more are in no most violated set."""
+"""Irrelevant rows that score no more are in no most violated set.
+
+With hits of weight h, one more miss of weight c raises 1 - F by at most 2 h c / (N + h)², at most
+c / (2 N), and adds c s / N by its score s.
+"""
 STEPS_PER_CUT = 200
-MOST_KEPT = 40
+MAX_KEPT = 40
 
 
 @njit(cache=True, nogil=True)
@@ -44,6 +62,7 @@ def most_violated(scores, relevant, weights, chosen):
     best, best_a, best_b, loss = -np.inf, 0, 0, 1.0
     while True:
         value = _value(hits, misses, gain, total)
+        # Irrelevant rows, best first, as long as they raise the value. b never goes back.
         while b < n_others:
             row = others[b]
             more = gain + weights[row] * scores[row]
@@ -71,7 +90,7 @@ def _value(hits, misses, gain, total):
 
 @njit(cache=True, nogil=True)
 def solve_label(rows, relevant, weights, C, limits, w):
-    """Write the weights with the least ``|w|²/2 + C ξ`` to ``w``, the intercept last.
+    """Write the weights with the smallest ``|w|²/2 + C ξ`` to ``w``, the intercept last.
 
     Parameters
     ----------
@@ -88,11 +107,12 @@ def solve_label(rows, relevant, weights, C, limits, w):
     int
         The number of cuts.
     """
-    n_rows, most = len(weights), min(limits[0], MOST_KEPT)
+    n_rows, max_kept = len(weights), min(limits[0], MAX_KEPT)
     # A cut is a mix of rows: the shares of each, and the product of each row with it, are kept.
     # The first place stands for the slack: a cut of zeros without loss.
-    shares, products = np.zeros((most + 1, n_rows)), np.zeros((most + 1, n_rows))
-    gram, alpha, losses = np.zeros((most + 1, most + 1)), np.zeros(most + 1), np.zeros(most + 1)
+    size = max_kept + 1
+    shares, products = np.zeros((size, n_rows)), np.zeros((size, n_rows))
+    gram, alpha, losses = np.zeros((size, size)), np.zeros(size), np.zeros(size)
     alpha[0] = C
     scores, share, chosen = np.zeros(n_rows), np.empty(n_rows), np.zeros(n_rows, np.bool_)
     total, count, number = np.sum(weights[relevant]), 1, 0
@@ -102,11 +122,13 @@ def solve_label(rows, relevant, weights, C, limits, w):
             share[row] = weights[row] / total * (np.int64(relevant[row]) - np.int64(chosen[row]))
         mixed = np.flatnonzero(share)
         slopes = _slopes(gram, losses, alpha, count)
+        # The largest slope is ξ, what the kept cuts are violated by at most: is the new one worse?
         if loss - _dot(share, scores, mixed) <= np.max(slopes) + limits[1]:
             break
-        place = count if count <= most else _least_needed(slopes, alpha)
+        place = count if count <= max_kept else _weakest_cut(slopes, alpha)
         count = max(count, place + 1)
         shares[place], losses[place] = share, loss
+        # Products of the new cut with all rows: scores and Gram matrix then need no features.
         _mix_rows(rows, share, w)
         _score(rows, w, products[place])
         for other in range(1, count):
@@ -139,8 +161,8 @@ def _slopes(gram, losses, alpha, count):
 
 
 @njit(cache=True, nogil=True)
-def _least_needed(violations, alpha):
-    """Return the cut that is furthest from being violated among those of the least weight.
+def _weakest_cut(violations, alpha):
+    """Return the cut that is furthest from being violated among those of the smallest weight.
 
     Its weight goes to the slack.
     """
@@ -206,6 +228,7 @@ def _balance(gram, losses, alpha, count, tol):
                     down, most_gained = cut, gained
         if widest <= tol or down < 0:
             break
+        # The maximum along the line, or all the weight that there is to move.
         gap = slopes[up] - slopes[down]
         step = min(alpha[down], gap / _curvature(gram, up, down))
         alpha[up] += step

@@ -1,4 +1,12 @@
-"""The loops of BMLPL: expected counts of positive labels, gamma shapes, scores."""
+"""The loops of BMLPL: expected counts of positive labels, gamma shapes, scores.
+
+Model: ``y_j = 1[m_j >= 1]``, ``m_j ~ Poisson(v_j · u)``, and u_q is gamma of shape r_q and scale
+``exp(w_q · x)``. The shares of a topic sum to 1 over the labels, so that the rates of a row sum to
+``Σ_q u_q`` whatever its labels are: only positive labels are visited. A count is split among the
+topics, and given the counts the rest separates: u is gamma again, its shape has a concave
+likelihood, and the regression on x is negative-binomial, quadratic once a Polya-Gamma variable is
+taken at its mean.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +57,7 @@ def row_log_means(shapes, terms, activation, counts, logs):
     for q in range(len(shapes)):
         count, shape = counts[q], shapes[q]
         digamma = terms[1, q]
+        # log sigmoid(a) = a - log(1 + exp(a)).
         rest = softplus(activation[q])
         bound -= shape * rest
         if count > NEGLIGIBLE * shape:
@@ -88,8 +97,10 @@ def allocate_counts(positives, shapes, activation, counts, topics, statistics):
             share = 0.0
             for q in range(n_topics):
                 share += topics[label, q] * means[q]
+            # P(m >= 1) is all that a positive label says; its count is the mean of what is left.
             mean, log_part = truncated_poisson(math.log(share) + highest)
             bound += log_part
+            # A Poisson count falls to the topics in the proportion of their rates.
             factor = mean / share
             for q in range(n_topics):
                 part = factor * topics[label, q] * means[q]
@@ -111,6 +122,7 @@ def truncated_poisson(log_rate):
     rate = math.exp(log_rate)
     if rate < 1e-8:
         return 1.0, log_rate
+    # E[m | m >= 1] = rate / (1 - exp(-rate)); expm1(rate) = exp(rate) (1 - exp(-rate)).
     positive = -math.expm1(-rate)
     return rate / positive, rate + math.log(positive)
 
@@ -142,6 +154,7 @@ def shape_curve(weights, shapes, counts):
                 curve[1, q] += weight * (digamma - terms[1, q])
                 curve[2, q] += weight * (trigamma - terms[2, q])
             elif count > 0:
+                # log Γ(r + m) - log Γ(r) = m digamma(r) + O(m²), and so on for the derivatives.
                 curve[0, q] += weight * count * terms[1, q]
                 curve[1, q] += weight * count * terms[2, q]
     return curve
@@ -157,6 +170,8 @@ def regression_targets(weights, shapes, activation, counts, curvatures, slopes):
     for row in range(len(weights)):
         weight = weights[row]
         for q in range(len(shapes)):
+            # exp(ψ)^m / (1 + exp(ψ))^(m + r) is the mean of exp((m - r) ψ / 2 - ω ψ² / 2) over
+            # ω ~ PG(m + r, 0), but for a constant; given ψ, ω is PG(m + r, ψ).
             psi, count, shape = np.float64(activation[row, q]), counts[row, q], shapes[q]
             omega = weight * polya_gamma_mean(count + shape, psi)
             curvatures[row, q] = omega
@@ -181,6 +196,7 @@ def score_range(topics, shapes, odds, out, start, stop):
     """
     indptr, labels, values, floor = topics
     for row in range(start, stop):
+        # First as if every label had the smallest share of every topic, then the few with more.
         target = out[row]
         base = np.float32(0.0)
         for q in range(len(shapes)):
@@ -189,6 +205,7 @@ def score_range(topics, shapes, odds, out, start, stop):
         for q in range(len(shapes)):
             shape, odd = shapes[q], odds[row, q]
             base = shape * np.log1p(floor[q] * odd)
+            # Entries fall: behind the first small one all are, and their loop has no logarithm.
             position, end = indptr[q], indptr[q + 1]
             while position < end and values[position] * odd > SMALL:
                 target[labels[position]] += shape * np.log1p(values[position] * odd) - base

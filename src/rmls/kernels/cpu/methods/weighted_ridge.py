@@ -66,6 +66,8 @@ def improve_ridge(
     The steps start from the coefficients given and every one of them raises the maximised
     quadratic, however few are taken. The preconditioner is the diagonal.
     """
+    # One run of conjugate gradients a column, all by the same two sparse products a step. Column k
+    # solves with X' diag(w_k) X + diag(penalty), which is never formed.
     ridge = penalty[:, None]
     remainder = design.transposed_times(residuals) - ridge * coefficients
     scale = 1.0 / (design.squares_times(row_weights) + ridge)
@@ -77,10 +79,12 @@ def improve_ridge(
         change *= row_weights
         curved = design.transposed_times(change)
         curved += ridge * direction
+        # To the maximum along the direction, r'z / d'Ad.
         step = _ratio(slope, _column_dots(direction, curved))
         coefficients += step * direction
         remainder -= step * curved
         np.multiply(scale, remainder, out=conditioned)
+        # The next direction is conjugate to all before: d = z + (r'z new / r'z old) d.
         previous, slope = slope, _column_dots(remainder, conditioned)
         direction *= _ratio(slope, previous)
         direction += conditioned

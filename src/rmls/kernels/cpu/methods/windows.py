@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from rmls.kernels.cpu.methods.nearest import Csr
+from rmls.kernels.arrays import Csr
+from rmls.kernels.cpu.linalg.csr import add_row_product
 
 
 class Windows(NamedTuple):
@@ -44,17 +45,18 @@ class Stream(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def open_windows(indptr, rows, weights, most, ratio, out):
+def open_windows(indptr, rows, weights, max_weight, ratio, out):
     """Set the windows of ``out`` to the most recent rows of every label.
 
-    Positives weigh at most ``most`` together, negatives ``1 / ratio`` times as much as the
+    Positives weigh at most ``max_weight`` together, negatives ``1 / ratio`` times as much as the
     positives. ``rows[indptr[j]:indptr[j + 1]]`` are the rows of label j in their order.
     """
     n_rows = len(weights)
     for label in range(len(indptr) - 1):
         start, place = indptr[label], indptr[label + 1]
+        # Backwards from the last row, until one more would be too heavy.
         held, first = 0.0, n_rows
-        while place > start and held + weights[rows[place - 1]] <= most:
+        while place > start and held + weights[rows[place - 1]] <= max_weight:
             place -= 1
             first = rows[place]
             held += weights[first]
@@ -62,6 +64,7 @@ def open_windows(indptr, rows, weights, most, ratio, out):
         out.held[label] = held
         if held == 0.0:
             continue
+        # Backwards through all rows and the label's own at once: what is in both is no negative.
         others, next_one = 0.0, indptr[label + 1] - 1
         for row in range(n_rows - 1, -1, -1):
             if next_one >= start and rows[next_one] == row:
@@ -91,24 +94,19 @@ def vote_in_windows(queries, stream, windows, k, left_out, bounds, out):
     out : ndarray of float32, shape (n_queries, n_labels)
         Columns of labels without positives are left alone.
     """
-    index = stream.by_feature
-    indptr, indices, data = index.indptr, index.indices, index.data
-    x_indptr, x_indices, x_data = queries.indptr, queries.indices, queries.data
     products = np.zeros(len(stream.weights), np.float32)
     near, rows = np.empty(k + 1, np.float32), np.empty(k + 1, np.int64)
     for query in range(bounds[0], bounds[1]):
         products[:] = np.float32(0.0)
-        for position in range(x_indptr[query], x_indptr[query + 1]):
-            feature, value = x_indices[position], x_data[position]
-            for place in range(indptr[feature], indptr[feature + 1]):
-                products[indices[place]] += value * data[place]
+        add_row_product(queries, query, stream.by_feature, products)
         if left_out[query] >= 0:
             products[left_out[query]] = np.float32(0.0)
         for label in range(len(windows.held)):
             if windows.held[label] > 0.0:
-                usual = stream.frequencies[label]
+                prior = stream.frequencies[label]
+                # The k votes and one more, of the label's frequency.
                 mean = _ask(label, products, stream, windows, k, near, rows)
-                out[query, label] = (k * (mean if mean >= 0.0 else usual) + usual) / (k + 1.0)
+                out[query, label] = (k * (mean if mean >= 0.0 else prior) + prior) / (k + 1.0)
 
 
 @njit(cache=True, nogil=True)
@@ -119,6 +117,7 @@ def _ask(label, products, stream, windows, k, near, rows):
     """
     members, start = stream.by_label.indices, stream.by_label.indptr[label]
     next_one = stream.by_label.indptr[label + 1] - 1
+    # Rows that share no feature with the query have a product of 0 and no vote.
     count, lowest = 0, np.float32(0.0)
     while next_one >= start and members[next_one] >= windows.first_positive[label]:
         row = members[next_one]
@@ -133,6 +132,7 @@ def _ask(label, products, stream, windows, k, near, rows):
         elif products[row] > lowest or (products[row] == lowest and lowest > 0.0):
             count = _insert(near, rows, count, k, products[row], -1 - row)
             lowest = near[k - 1] if count == k else lowest
+    # A row of weight 3 is three neighbours: k of them vote, the last row with what is left.
     left, positive, total = np.float64(k), 0.0, 0.0
     for place in range(count):
         code = rows[place]

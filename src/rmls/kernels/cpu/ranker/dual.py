@@ -6,52 +6,28 @@ For one label with rows i, targets y_i = 1 or -1, costs C_i and offsets o_i the 
 
 with the squared hinge ``max(0, 1 - z)^2`` or the logistic loss ``log(1 + exp(-z))``. Its dual has
 one variable a_i >= 0 a row, ``w = sum_i a_i y_i x_i``, and is minimised one variable at a time
-(Hsieh et al., 2008; Yu, Huang and Lin, 2011). The variables stay with the caller, so that a
-solution can be taken up again after rows were added.
+(Hsieh et al., 2008; Yu, Huang and Lin, 2011). With ``Q_ij = y_i y_j (x_i . x_j + 1)`` it is
+
+    squared hinge:  a'Qa / 2 + sum_i a_i^2 / (4 C_i) - (1 - y_i o_i) a_i,           0 <= a_i
+    logistic:       a'Qa / 2 + sum_i y_i o_i a_i + a_i log a_i
+                                     + (C_i - a_i) log(C_i - a_i),           0 < a_i < C_i
+
+Its slope in a_i needs only the margin ``y_i (w . x_i + b + o_i)``, so that a step costs one pass
+over the row. The variables stay with the caller: after rows were added, a second call starts from
+the first solution and moves only the variables of new rows and those above 0.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
-SQUARED_HINGE, LOGISTIC = 0, 1
-DUAL_LOSSES = ("squared_hinge", "logistic")
-START = np.float32(1e-3)  # of the bound, for the variables of the logistic loss
+from rmls.kernels.arrays import DUAL_LOSSES
+from rmls.kernels.cpu.linalg.functions import sigmoid
+
+SQUARED_HINGE, LOGISTIC = range(len(DUAL_LOSSES))
+START = np.float32(1e-3)  # of the cost, for the variables of the logistic loss
 INNER_STEPS = 30
-
-
-class Pairs(NamedTuple):
-    """The rows of every label, label by label; the relevant ones come first."""
-
-    indptr: np.ndarray
-    rows: np.ndarray
-    n_relevant: np.ndarray
-
-
-class Problem(NamedTuple):
-    """What the labels share: rows, their squared norms and costs, loss and when to stop.
-
-    ``x_indices`` are unsigned. A row costs ``costs[row]`` times ``label_costs[label]``; a row of
-    cost 0 is left out. ``offsets`` belongs to the pairs; empty stands for zeros. ``added`` marks
-    rows that are new since the last solution, if there was one: then only their variables and
-    those above 0 move.
-    """
-
-    x_indptr: np.ndarray
-    x_indices: np.ndarray
-    x_data: np.ndarray
-    squares: np.ndarray
-    costs: np.ndarray
-    label_costs: np.ndarray
-    added: np.ndarray
-    offsets: np.ndarray
-    loss: int
-    tolerance: np.float32
-    max_epochs: int
-    prune: np.float32
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -105,7 +81,7 @@ def logistic_step(dual, cost, curvature, margin):
     logit = np.log(share / (np.float32(1.0) - share))
     low, high = min(logit, -margin), max(logit, -margin)
     for _ in range(INNER_STEPS):
-        share = np.float32(1.0) / (np.float32(1.0) + np.exp(-logit))
+        share = sigmoid(logit)
         value = logit + margin + curvature * (share * cost - dual)
         if value > 0:
             high = logit
@@ -118,13 +94,14 @@ def logistic_step(dual, cost, curvature, margin):
         move, logit = logit - moved, moved
         if abs(move) < np.float32(1e-4):
             break
+    # From a logit of 17 on a float32 share is 1, and the next epoch would start at infinity.
     logit = min(max(logit, np.float32(-15.0)), np.float32(15.0))
     return cost / (np.float32(1.0) + np.exp(-logit))
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def take_up(problem, rows, n_relevant, factor, duals, w, fresh):
-    """Set ``w`` to the sum that the variables stand for and return its bias.
+def restore_weights(problem, rows, n_relevant, factor, duals, w, fresh):
+    """Set ``w`` to the sum ``sum_i a_i y_i x_i`` of the given variables and return its bias.
 
     The variables of the logistic loss lie between 0 and the cost: new ones start a little above 0,
     those of a solution with larger costs a little below the cost.
@@ -139,6 +116,7 @@ def take_up(problem, rows, n_relevant, factor, duals, w, fresh):
                 duals[place] = START * cost
             elif duals[place] >= cost:
                 duals[place] = cost - START * cost
+        # Rows whose variable never leaves 0 add nothing to w: `gather_weights` passes them over.
         fresh[place] = duals[place] <= 0
         if duals[place] > 0:
             signed = duals[place] if place < n_relevant else -duals[place]
@@ -169,17 +147,18 @@ def solve_label(problem, rows, n_relevant, factor, offsets, duals, w, fresh, ord
     """Move the variables of one label until they are optimal; returns the bias.
 
     The costs of the rows are multiplied by ``factor``. ``w`` is zero at first and holds the weights
-    at the end. Variables at 0 whose slope says that
-    they will stay there are left out of the following epochs, until the others are optimal.
+    at the end. ``order[:active]`` are the places of the variables that move; the others wait behind
+    them until these are optimal.
     """
     indptr, indices, data = problem.x_indptr, problem.x_indices, problem.x_data
     squares, costs = problem.squares, problem.costs
     loss, tolerance, shifted = problem.loss, problem.tolerance, len(offsets) > 0
     huge = np.float32(1e30)
-    bias = take_up(problem, rows, n_relevant, factor, duals, w, fresh)
+    bias = restore_weights(problem, rows, n_relevant, factor, duals, w, fresh)
     count = choose_active(problem, rows, duals, order)
     active, bound = count, huge
     for epoch in range(problem.max_epochs):
+        # Random orders converge faster (Hsieh et al.); the first has the relevant rows in front.
         if epoch > 0:
             state = shuffle(order, active, state)
         largest, smallest = -huge, huge
@@ -195,6 +174,7 @@ def solve_label(problem, rows, n_relevant, factor, offsets, duals, w, fresh, ord
                 margin += offsets[place]
             margin *= target
             norm = squares[row] + np.float32(1.0)
+            # norm is Q_ii: the slope grows by that much when a_i grows by 1 and the others rest.
             if loss == LOGISTIC:
                 moved = logistic_step(dual, cost, norm, margin)
                 slope = (dual - moved) * norm
@@ -202,11 +182,14 @@ def solve_label(problem, rows, n_relevant, factor, offsets, duals, w, fresh, ord
                 diagonal = np.float32(0.5) / cost
                 slope = margin - np.float32(1.0) + dual * diagonal
                 if dual <= 0:
+                    # At 0 only a negative slope moves a variable. Steeper upwards than anything
+                    # that still moved in the last epoch, it will stay there: leave it out.
                     if slope > bound:
                         active -= 1
                         order[position], order[active] = order[active], order[position]
                         continue
                     slope = min(slope, np.float32(0.0))
+                # The minimum of a parabola of curvature Q_ii + 1 / (2 C_i), cut off at 0.
                 moved = max(dual - slope / (norm + diagonal), np.float32(0.0))
             largest, smallest = max(largest, slope), min(smallest, slope)
             if moved != dual:
@@ -219,6 +202,7 @@ def solve_label(problem, rows, n_relevant, factor, offsets, duals, w, fresh, ord
         if largest - smallest <= tolerance:
             if active == count:
                 break
+            # The active variables are optimal: look at those left out once more.
             active, bound = count, huge
         else:
             bound = largest if largest > 0 else huge
@@ -230,6 +214,7 @@ def gather_weights(problem, rows, fresh, w, seen, touched, prune, indices_out, v
     """Move the weights of one label that are large enough to the outputs, and clear ``w``."""
     indptr, indices = problem.x_indptr, problem.x_indices
     count = 0
+    # w is as long as there are features, but only those of the rows that moved it are not 0.
     for place in range(len(rows)):
         if fresh[place]:
             continue
@@ -279,11 +264,13 @@ def solve_labels(problem, pairs, duals, labels, n_features, bias_out):
         if not np.any(problem.costs[relevant] > 0):
             bias_out[label] = np.float32(-1.0)
             continue
+        # Room for one more label, whatever its weights: the outputs grow by doubling.
         if filled + n_features > len(indices):
             indices = np.concatenate((indices, np.empty_like(indices)))
             values = np.concatenate((values, np.empty_like(values)))
         rows, own = pairs.rows[start:stop], duals[start:stop]
         offsets = problem.offsets[start:stop] if len(problem.offsets) else problem.offsets
+        # Random orders belong to the label: a solution does not depend on who else is solved.
         state = np.uint64(label + 1) * np.uint64(0x9E3779B97F4A7C15)
         bias_out[label] = solve_label(
             problem,

@@ -1,38 +1,13 @@
-"""Scores of listed labels from sparse weights, and their combination with other scores."""
+"""Lists of labels by row: scored, combined, ranked, and made into lists of rows by label."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from rmls.kernels.arrays import Pairs
 from rmls.kernels.cpu.linalg.select import best_of_rows
 from rmls.kernels.cpu.ranker.dual import add_sparse
-
-
-class SparseWeights(NamedTuple):
-    """Weights by feature as CSR, ``indices`` the labels, unsigned.
-
-    A stored number times ``scale[label]`` is the weight.
-    """
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
-    scale: np.ndarray
-    bias: np.ndarray
-
-
-class Mixture(NamedTuple):
-    """A score that is piecewise linear in two others, with coefficients for every label.
-
-    ``coefficients[j]`` = (constant, own, own above knots[0], own above knots[1], other, other above
-    knots[2]).
-    """
-
-    coefficients: np.ndarray
-    knots: np.ndarray
 
 
 @njit(cache=True, inline="always")
@@ -69,6 +44,7 @@ def score_listed(x_indptr, x_indices, x_data, weights, listed, first_row, start,
         for place in range(listed.shape[1]):
             label = listed[row - first_row, place]
             out[row - first_row, place] = sums[label] * scale[label] + bias[label]
+        # Clear what was touched, or all of it where that is less.
         if visited > len(sums):
             sums[:] = np.float32(0.0)
             continue
@@ -92,7 +68,85 @@ def mix_listed(listed, own, other, mixture, out):
 @njit(cache=True, nogil=True)
 def rank_listed(listed, scores, labels_out, scores_out):
     """Write the best of the listed labels of every row, best first."""
+    # The best places of the lists first, then the labels that stand there.
     best_of_rows(scores, 0, len(scores), labels_out, scores_out)
     for row in range(len(listed)):
         for place in range(labels_out.shape[1]):
             labels_out[row, place] = listed[row, labels_out[row, place]]
+
+
+@njit(cache=True, nogil=True)
+def _count(y_indptr, y_indices, listed, n_relevant, n_pairs):
+    """Count the relevant rows and all rows of every label; a relevant label may not be listed."""
+    # stamp[label] is the last row that has the label: nothing to clear between rows.
+    stamp = np.full(len(n_pairs), -1, np.int64)
+    for row in range(len(listed)):
+        for position in range(y_indptr[row], y_indptr[row + 1]):
+            label = y_indices[position]
+            stamp[label] = row
+            n_relevant[label] += 1
+            n_pairs[label] += 1
+        for label in listed[row]:
+            if label >= 0 and stamp[label] != row:
+                n_pairs[label] += 1
+
+
+@njit(cache=True, nogil=True)
+def _fill(y_indptr, y_indices, listed, indptr, n_relevant, rows):
+    """Write the rows of every label, relevant ones first."""
+    m = len(n_relevant)
+    # A counting sort: where the next relevant and the next other row of each label are written.
+    stamp = np.full(m, -1, np.int64)
+    relevant = indptr[:m].copy()
+    irrelevant = indptr[:m] + n_relevant
+    for row in range(len(listed)):
+        for position in range(y_indptr[row], y_indptr[row + 1]):
+            label = y_indices[position]
+            stamp[label] = row
+            rows[relevant[label]] = row
+            relevant[label] += 1
+        for label in listed[row]:
+            if label >= 0 and stamp[label] != row:
+                rows[irrelevant[label]] = row
+                irrelevant[label] += 1
+
+
+def pair_rows(y_indptr, y_indices, listed, n_labels):
+    """Return for every label the rows that have it and the rows that list it.
+
+    Parameters
+    ----------
+    y_indptr, y_indices : ndarray of int64 and int32
+        Relevant labels of the rows, a CSR pattern.
+    listed : ndarray of int32, shape (n_rows, k)
+        Labels that look relevant; -1 stands for none.
+    n_labels : int
+
+    Returns
+    -------
+    Pairs
+
+    Examples
+    --------
+    >>> listed = np.int32([[0, 1], [1, 2]])
+    >>> pairs = pair_rows(np.int64([0, 1, 2]), np.int32([0, 2]), listed, 3)
+    >>> pairs.rows.tolist(), pairs.indptr.tolist(), pairs.n_relevant.tolist()
+    ([0, 0, 1, 1], [0, 1, 3, 4], [1, 0, 1])
+    """
+    n_relevant, n_pairs = np.zeros((2, n_labels), np.int64)
+    _count(y_indptr, y_indices, listed, n_relevant, n_pairs)
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_pairs)])
+    rows = np.empty(int(indptr[-1]), np.int32)
+    _fill(y_indptr, y_indices, listed, indptr, n_relevant, rows)
+    return Pairs(indptr, rows, n_relevant)
+
+
+@njit(cache=True, nogil=True)
+def mark_relevant(y_indptr, y_indices, listed, n_labels, out):
+    """Write which of the listed labels are relevant."""
+    stamp = np.full(n_labels, -1, np.int64)
+    for row in range(len(listed)):
+        for position in range(y_indptr[row], y_indptr[row + 1]):
+            stamp[y_indices[position]] = row
+        for place in range(listed.shape[1]):
+            out[row, place] = stamp[listed[row, place]] == row

@@ -2,6 +2,8 @@
 
 A table has one column per label. A draw picks a column uniformly and returns the column's label or
 its alias, so that a draw costs one random number and one look into the table, whatever the shares.
+Scaled to a mean of 1, shares below 1 leave room in their columns, which those above 1 fill: label j
+then owns an area of ``m q_j`` in the m columns of height 1.
 """
 
 from __future__ import annotations
@@ -9,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rmls.kernels.arrays import MAX_TRIES
 from rmls.kernels.cpu.sgd.draw import GOLDEN, below, mix
 
-MAX_TRIES = 64
 FULL = 2.0**32 - 1.0
 
 
@@ -40,6 +42,7 @@ def build_alias(shares):
         low -= 1
         table[small, 0] = np.uint32(min(height[small] * 2.0**32, FULL))
         table[small, 1] = large
+        # The high column gives what the low one lacks and may be low itself now.
         height[large] -= 1.0 - height[small]
         if height[large] < 1.0:
             high += 1
@@ -74,6 +77,7 @@ def draw_weighted(key, count, relevant, table, seen, stamp, out):
         seen[relevant[position]] = stamp
     if len(relevant) == len(seen):
         return 0
+    # A try succeeds with the share of the irrelevant labels: count / share tries on average.
     drawn, state = 0, key
     for _ in range(MAX_TRIES * count):
         if drawn == count:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rmls.kernels.cpu.linalg.functions import sigmoid
 from rmls.kernels.cpu.linalg.prefetch import AHEAD, prefetch_row
-
-LOSSES = ("logistic", "squared", "squared_hinge", "focal", "asymmetric")
-ACTIVATIONS = ("tanh", "linear", "relu")
 
 LOGISTIC, SQUARED, SQUARED_HINGE = 0, 1, 2
 TANH, RELU = 0, 2
@@ -58,15 +56,17 @@ def focused(score, target, focus):
     """
     one = np.float32(1.0)
     score = min(max(score, np.float32(-40.0)), np.float32(40.0))
-    p, other = one / (one + np.exp(-score)), one / (one + np.exp(score))
+    p, other = sigmoid(score), sigmoid(-score)
     if target > 0:
         log_p = min(score, np.float32(0.0)) - np.log1p(np.exp(-abs(score)))
         scale = other ** focus[0]
         return -scale * log_p, scale * (focus[0] * p * log_p - other)
+    # An irrelevant label below the margin is easy: neither loss nor slope.
     u = p - focus[2]
     if u <= 0:
         return np.float32(0.0), np.float32(0.0)
     left = other + focus[2]
+    # log(1 - u) from whichever of u and 1 - u is small, where the other has lost its digits.
     log_left = np.log1p(-u) if u < np.float32(0.5) else np.log(left)
     scale = u ** focus[1]
     slope = scale * p * other * (one / left - focus[1] * log_left / u)
@@ -121,6 +121,7 @@ def represent(W, b, indices, data, activation, h):
 @njit(cache=True, fastmath=True, inline="always")
 def times_activation_slope(activation, h, grad):
     """Multiply ``grad`` in place by the derivative of the activation, from its output ``h``."""
+    # tanh' = 1 - tanh^2.
     if activation == TANH:
         for q in range(len(h)):
             grad[q] *= np.float32(1.0) - h[q] * h[q]
@@ -138,6 +139,8 @@ def adagrad_row(theta, acc, row, scale, direction, square, rate, decay):
     mean squared gradient of the loss alone, which saves a pass over the row); ``square`` is the
     mean of ``direction**2``.
     """
+    # The accumulator grows before the step: but for the decay, no step is longer than ``rate`` in
+    # root mean square.
     k = theta.shape[1]
     if acc.shape[1] == k:
         for q in range(k):
@@ -147,6 +150,7 @@ def adagrad_row(theta, acc, row, scale, direction, square, rate, decay):
         return
     acc[row, 0] += scale * scale * square
     step = rate / np.sqrt(acc[row, 0])
+    # theta - step (scale direction + decay theta), in one pass and with one root.
     shrink = np.float32(1.0) - step * decay
     step *= scale
     for q in range(k):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, the step of splitmix64
 
 
 @njit(cache=True)
@@ -41,6 +41,8 @@ def draw_irrelevant(key, count, relevant, seen, stamp, out):
     n_labels = len(seen)
     n_irrelevant = n_labels - len(relevant)
     state = key
+    # A try succeeds unless its label is relevant or drawn: at least half of the irrelevant labels
+    # are left, so that a draw takes at most 2 m / |N| tries on average.
     if 2 * count <= n_irrelevant:
         drawn = 0
         while drawn < count:

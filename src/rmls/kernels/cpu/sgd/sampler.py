@@ -3,43 +3,27 @@
 The rate of label j in row i is the expected number of times that it enters the loss if it is
 irrelevant. Every sampler makes some number of tries t, of which a share q_j hits label j, so that
 the rate is ``t q_j``, or ``1 - (1 - q_j)**t`` where a label enters at most once.
+
+Relevant labels are always there, irrelevant ones at the rate r: the loss is lowest at
+``s = logit p - log r``. Log-Q takes ``log r`` off the scores in training, of relevant labels too,
+so that ``sigmoid(s)`` is p.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
-from rmls.kernels.cpu.sgd.alias import MAX_TRIES, draw_distinct, draw_weighted
+from rmls.kernels.arrays import IN_BATCH, MAX_TRIES, UNIFORM, WEIGHTED
+from rmls.kernels.cpu.sgd.alias import draw_distinct, draw_weighted
 from rmls.kernels.cpu.sgd.draw import draw_irrelevant
-
-UNIFORM, WEIGHTED, IN_BATCH = 0, 1, 2
-
-
-class Sampler(NamedTuple):
-    """How irrelevant labels are drawn; arrays that a kind does not use are empty.
-
-    ``distinct`` keeps a label once (`UNIFORM` always does); ``log_q`` corrects the loss for the
-    rates. A relevant label is corrected by the rate that it would have in a row with ``leave_out``
-    (0 or 1) relevant labels fewer. ``label_shift`` holds log q_j, ``alias`` the alias table of q
-    and ``tries[n]`` the draws that find n different labels.
-    """
-
-    kind: int
-    distinct: bool
-    log_q: bool
-    leave_out: int
-    label_shift: np.ndarray
-    alias: np.ndarray
-    tries: np.ndarray
 
 
 @njit(cache=True, inline="always")
-def wanted_labels(n_relevant, n_labels, ratio, least):
+def wanted_labels(n_relevant, n_labels, ratio, minimum):
     """Return how many irrelevant labels a row with ``n_relevant`` labels asks for."""
-    wanted = max(np.int64(ratio * n_relevant + 0.5), least)
+    # |S| = alpha |P| of equation (11), but no more than there are irrelevant labels.
+    wanted = max(np.int64(ratio * n_relevant + 0.5), minimum)
     return min(wanted, n_labels - n_relevant)
 
 
@@ -55,8 +39,11 @@ def rest_of_shares(relevant, label_shift):
 @njit(cache=True, error_model="numpy")
 def expected_tries(sampler, wanted, rest):
     """Return the draws that a row makes, on average, to get ``wanted`` labels from ``rest``."""
+    # Uniform shares are 1 / m and ``rest`` is |N| / m: t q_j = |S| / |N|, the exact rate of draws
+    # without replacement.
     if sampler.kind == UNIFORM:
         return wanted / rest
+    # Only the share ``rest`` of the tries hits an irrelevant label.
     if sampler.distinct:
         return np.floor(min(sampler.tries[wanted] / rest, MAX_TRIES * wanted) + 0.5)
     return min(wanted / rest, np.float64(MAX_TRIES * wanted))
@@ -71,6 +58,7 @@ def log_rate(tries, log_share, distinct):
     if tries <= 0:
         return np.float32(0.0)
     if distinct:
+        # log(1 - (1 - q)^t), exact for tiny shares too.
         share = min(np.exp(np.float64(log_share)), 1.0 - 1e-9)
         return np.float32(np.log(-np.expm1(tries * np.log1p(-share))))
     return np.float32(np.log(tries)) + log_share
@@ -89,6 +77,7 @@ def write_shifts(labels, n_relevant, wanted, wanted_without, sampler, shift):
     for position in range(n_relevant):
         log_share = label_shift[labels[position]]
         without = tries
+        # Were the label irrelevant, the row would have one relevant label fewer and its share left.
         if sampler.leave_out and wanted_without > 0:
             own = np.exp(np.float64(log_share))
             without = expected_tries(sampler, wanted_without, min(rest + own, 1.0))
@@ -157,8 +146,8 @@ def choose_labels(rows, row, visit, objective, scratch):
         return choose_in_batch(rows, row, visit.stamp, sampler, scratch), np.float32(1.0)
     relevant = rows.y_indices[rows.y_indptr[row] : rows.y_indptr[row + 1]]
     n_relevant, n_labels = len(relevant), len(seen)
-    ratio, least = objective.negatives_per_positive, objective.min_negatives
-    wanted = wanted_labels(n_relevant, n_labels, ratio, least)
+    ratio, minimum = objective.negatives_per_positive, objective.min_negatives
+    wanted = wanted_labels(n_relevant, n_labels, ratio, minimum)
     labels[:n_relevant] = relevant
     out, weight = labels[n_relevant:], np.float32(1.0)
     if sampler.kind == WEIGHTED and wanted == 0:
@@ -172,12 +161,12 @@ def choose_labels(rows, row, visit, objective, scratch):
     else:
         count = wanted
         if objective.all_negatives:
-            # The cost-sensitive loss that sampling estimates: 1/C = wanted / |N|.
+            # The cost-sensitive loss that sampling estimates, equation (8): 1/C = wanted / |N|.
             count = n_labels - n_relevant
             weight = np.float32(wanted / max(count, 1))
         drawn = draw_irrelevant(visit.key, count, relevant, seen, visit.stamp, out)
     if sampler.log_q:
-        without = wanted_labels(max(n_relevant - 1, 0), n_labels, ratio, least)
+        without = wanted_labels(max(n_relevant - 1, 0), n_labels, ratio, minimum)
         chosen = labels[: n_relevant + drawn]
         write_shifts(chosen, n_relevant, wanted, without, sampler, scratch.shift)
     return n_relevant + drawn, weight

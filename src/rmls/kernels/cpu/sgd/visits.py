@@ -1,8 +1,10 @@
 """One pass of stochastic gradient descent on the sampled RMLS objective.
 
-Model (METHODS in the paper's notation): ``h = theta(x W + b)``, ``s_j = h . l_j + c_j``. A row adds
-the loss of its relevant labels and of a fresh sample of irrelevant ones. Everything is float32;
-the functions write to the parameter and accumulator arrays they are given and to nothing else.
+Model, equations (4) and (5) of the paper: ``h = theta(x W + b)``, ``s_j = h . l_j + c_j``. A visit
+of a row adds the loss of its relevant labels and of a fresh sample of irrelevant ones, equation
+(11), and takes the step at once: every label vector is read once, for its score, its part of the
+gradient in h and its own update. Everything is float32; the functions write to the parameter and
+accumulator arrays they are given and to nothing else.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from rmls.kernels.arrays import IN_BATCH
 from rmls.kernels.cpu.linalg.prefetch import AHEAD, prefetch_number, prefetch_row
 from rmls.kernels.cpu.linalg.rows import add_scaled_row, add_to_row, dot_row, mean_square
 from rmls.kernels.cpu.sgd.arithmetic import (
@@ -25,61 +28,7 @@ from rmls.kernels.cpu.sgd.arithmetic import (
     value_of_loss,
 )
 from rmls.kernels.cpu.sgd.draw import GOLDEN, mix
-from rmls.kernels.cpu.sgd.sampler import IN_BATCH, Sampler, choose_labels
-
-
-class Rows(NamedTuple):
-    """Training rows: CSR of features, CSR pattern of labels."""
-
-    x_indptr: np.ndarray
-    x_indices: np.ndarray
-    x_data: np.ndarray
-    y_indptr: np.ndarray
-    y_indices: np.ndarray
-
-
-class Params(NamedTuple):
-    """Parameters, or their accumulators (``W`` and ``L`` then may have one column)."""
-
-    W: np.ndarray
-    b: np.ndarray
-    L: np.ndarray
-    c: np.ndarray
-
-
-class Objective(NamedTuple):
-    """What is minimised: loss and activation codes, sampling, regularisation.
-
-    ``focus`` is that of `arithmetic.focused`; ``max_label_norm`` bounds the squared norm of every
-    label vector, and is empty without bounds.
-    """
-
-    loss: int
-    activation: int
-    focus: tuple[np.float32, np.float32, np.float32]
-    negatives_per_positive: float
-    min_negatives: int
-    all_negatives: bool
-    sampler: Sampler
-    l2: np.float32
-    max_label_norm: np.ndarray
-    gradient_floor: np.float32
-    label_weight: np.ndarray
-
-
-class Visits(NamedTuple):
-    """A pass: row, weight and random key of every visit, and the learning rate at both ends.
-
-    The loss is measured at every ``loss_stride``-th visit.
-    """
-
-    rows: np.ndarray
-    weights: np.ndarray
-    keys: np.ndarray
-    first_rate: float
-    last_rate: float
-    batch_size: int
-    loss_stride: int
+from rmls.kernels.cpu.sgd.sampler import choose_labels
 
 
 class Visit(NamedTuple):
@@ -127,6 +76,7 @@ def make_scratch(shape, batch_size, max_features, max_labels):
     d, m, k = shape
     longest = max(m, max_labels)
     online = batch_size == 1
+    # A batch touches no more rows than its visits do together, and no row twice.
     label_slots = 0 if online else min(m, batch_size * max_labels)
     feature_slots = 0 if online else min(d, batch_size * max_features)
     return Scratch(
@@ -150,10 +100,12 @@ def thin_slope(slope, floor, key, position):
     """Round a small slope at random to 0 or ``floor``, keeping its mean.
 
     Most sampled labels are already right and hardly move anything; this skips most of their work.
+    With a slope of size g it returns ``floor`` with probability g / floor: g on average.
     """
     size = abs(slope)
     if size >= floor:
         return slope
+    # The 24 bits that a float32 holds, from a draw of its own: not one that chose the label.
     draw = mix(key ^ (np.uint64(position + 1) * GOLDEN))
     uniform = np.float32(draw >> np.uint64(40)) * np.float32(2.0**-24)
     if uniform * floor >= size:
@@ -177,10 +129,12 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
     label_weight, max_norm = objective.label_weight, objective.max_label_norm
     decay, bounded = np.float32(2.0) * objective.l2, len(objective.max_label_norm) > 0
     corrected, shift = objective.sampler.log_q, scratch.shift
+    # The mean squared gradient of a label is its squared slope times this: one pass for all labels.
     square = mean_square(h)
     loss = 0.0
     for position in range(len(labels)):
         label = labels[position]
+        # Labels are scattered over L: ask for a row, which will be written too, two labels ahead.
         if position + AHEAD < len(labels):
             following = labels[position + AHEAD]
             prefetch_row(L, following)
@@ -188,6 +142,7 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
             prefetch_number(c, following)
             prefetch_number(acc_c, following)
         score = dot_row(L, label, h) + c[label]
+        # Trained on s - log r, the score s is a logit of the label without the effect of sampling.
         if corrected:
             score -= shift[position]
         if position < n_relevant:
@@ -200,6 +155,7 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
         slope = thin_slope(slope, scale * floor, key, position)
         if slope == 0:
             continue
+        # Before the label moves: the gradient in h belongs to the vector that gave the score.
         add_scaled_row(grad_h, slope, L, label)
         if online:
             adagrad_row(L, acc_L, label, slope, h, square, rate, decay)
@@ -216,6 +172,7 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
 @njit(cache=True, fastmath=True, error_model="numpy")
 def step_features(indices, data, params, acc, objective, rate, scratch, online):
     """Move the rows of ``W`` of one instance and the bias, or collect their gradients."""
+    # dloss/dW[f] = x_f grad_h: the rows of W of one instance differ by a factor alone.
     W, acc_W, grad_h = params.W, acc.W, scratch.grad_h
     slots, touched, gradients = scratch.feature_slot, scratch.feature_rows, scratch.feature_grad
     decay = np.float32(2.0) * objective.l2
@@ -245,6 +202,7 @@ def visit_row(rows, row, visit, params, acc, objective, rate, scratch):
     start, stop = rows.x_indptr[row], rows.x_indptr[row + 1]
     indices, data = rows.x_indices[start:stop], rows.x_data[start:stop]
     count, share = choose_labels(rows, row, visit, objective, scratch)
+    # share is 1, or 1/C of equation (8) where all irrelevant labels are there.
     visit = Visit(
         visit.key,
         visit.stamp,
@@ -257,6 +215,7 @@ def visit_row(rows, row, visit, params, acc, objective, rate, scratch):
     scratch.grad_h[:] = np.float32(0.0)
     labels = scratch.labels[:count]
     loss = step_labels(labels, len(relevant), visit, params, acc, objective, rate, scratch)
+    # Back through the activation: all labels have added to the gradient in h by now.
     times_activation_slope(objective.activation, scratch.h, scratch.grad_h)
     step_features(indices, data, params, acc, objective, rate, scratch, visit.online)
     return loss
@@ -264,7 +223,10 @@ def visit_row(rows, row, visit, params, acc, objective, rate, scratch):
 
 @njit(cache=True, inline="always")
 def slot_of(row, slots, touched):
-    """Return the gradient slot of ``row`` in this batch, taking the next free one if none."""
+    """Return the gradient slot of ``row`` in this batch, taking the next free one if none.
+
+    So gradients of a batch lie side by side, and clearing them costs what was touched, not m or d.
+    """
     if slots[row] < 0:
         slots[row] = touched[0]
         touched[0] += 1
@@ -276,6 +238,7 @@ def slot_of(row, slots, touched):
 def apply_batch(params, acc, objective, rate, scratch):
     """Move every touched row once against its summed gradient, then clear the buffers."""
     L, c, W, gradients = params.L, params.c, params.W, scratch.label_grad
+    # The derivative of l2 |l|^2 is 2 l2 l; rows that no visit touches do not decay.
     k, max_norm = W.shape[1], objective.max_label_norm
     decay, one = np.float32(2.0) * objective.l2, np.float32(1.0)
     for slot in range(scratch.label_rows[0]):
@@ -310,6 +273,7 @@ def run_visits(rows, params, acc, objective, visits, scratch, start, stop):
     online, in_batch = visits.batch_size == 1, objective.sampler.kind == IN_BATCH
     slowdown = (visits.first_rate - visits.last_rate) / len(visits.rows)
     loss, total = 0.0, 0.0
+    # A visit marks labels with its own number: nothing is cleared between visits.
     scratch.seen[:] = 0
     for number in range(start, stop):
         rate = np.float32(visits.first_rate - slowdown * number)

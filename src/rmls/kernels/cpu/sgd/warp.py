@@ -60,6 +60,7 @@ def find_violator(L, h, bound, state, seen, stamp, limit):
     Returns the label (-1 where ``limit`` draws found none), its score, the number of draws and the
     state of the draws. At least one label must be free of ``stamp``.
     """
+    # The vector of the next candidate is on its way while the present one is scored.
     label, state = next_irrelevant(state, seen, stamp)
     for tries in range(1, limit + 1):
         following, state = next_irrelevant(state, seen, stamp)
@@ -120,15 +121,19 @@ def step_labels(relevant, visit, L, warp, rate, scratch):
         return loss
     for y in relevant:
         score = dot_row(L, y, h)
+        # With all irrelevant labels the rank is the number of violators, and each pushes its share;
+        # else one violator stands for them.
         if warp.all_negatives:
             rank, total = list_violators(L, h, score - one, seen, stamp, labels)
             count, sum_of_hinges = rank, rank * (one - score) + total
         else:
+            # N tries for one violator: about |irrelevant| / N of them rank above y.
             found, other, tries, state = find_violator(L, h, score - one, state, seen, stamp, limit)
             rank, count, sum_of_hinges = n_irrelevant // tries, int(found >= 0), one - score + other
             labels[0] = found
         if count == 0:
             continue
+        # The slope of L(r) (1 - s_y + s_v): L(r) on s_v, -L(r) on s_y.
         pull = weight * warp.rank_weight[rank]
         push = pull / np.float32(count)
         loss += push * sum_of_hinges
@@ -171,6 +176,7 @@ def visit_row(rows, row, visit, params, warp, rate, scratch):
     relevant = rows.y_indices[rows.y_indptr[row] : rows.y_indptr[row + 1]]
     start, stop = rows.x_indptr[row], rows.x_indptr[row + 1]
     indices, data = rows.x_indices[start:stop], rows.x_data[start:stop]
+    # A pair needs a relevant label; a row without one says nothing here.
     if len(relevant) == 0:
         return 0.0
     represent(params.W, params.b, indices, data, LINEAR, scratch.h)

@@ -28,7 +28,7 @@ class Bags(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def clone_in_turns(of_row, bags, counts, mean_ir, draws, out):
+def clone_round_robin(of_row, bags, counts, mean_ir, draws, out):
     """Write the rows to clone to ``out`` and return how many they are, at most ``len(draws)``.
 
     Parameters
@@ -47,6 +47,7 @@ def clone_in_turns(of_row, bags, counts, mean_ir, draws, out):
     label_of, bag_start, bag_rows = bags
     row_start, row_labels = of_row
     largest = counts.max()
+    # active[:n_active] are the bags of this round; those that stay are written back to its front.
     active = np.arange(len(label_of))
     n_active, done = len(active), 0
     while n_active > 0 and done < len(draws):
@@ -72,7 +73,7 @@ def clone_in_turns(of_row, bags, counts, mean_ir, draws, out):
 
 
 @njit(cache=True, nogil=True)
-def delete_in_turns(of_row, bags, counts, mean_ir, target, deleted):
+def delete_round_robin(of_row, bags, counts, mean_ir, target, deleted):
     """Mark up to ``target`` rows in ``deleted`` and return how many they are.
 
     Parameters
@@ -92,7 +93,7 @@ def delete_in_turns(of_row, bags, counts, mean_ir, target, deleted):
     """
     label_of, bag_start, bag_rows = bags
     row_start, row_labels = of_row
-    # holders[c] counts the labels with c rows: a count falls by one, so the largest is at hand.
+    # holders[c] counts the labels with c rows: a count falls by one, so the largest is known.
     holders = np.bincount(counts)
     largest, done = counts.max(), 0
     position = bag_start[:-1].copy()
@@ -107,6 +108,7 @@ def delete_in_turns(of_row, bags, counts, mean_ir, target, deleted):
             count = counts[label_of[bag]]
             if count == 0 or largest / count >= mean_ir:
                 continue
+            # Rows of this bag that another label has deleted meanwhile.
             while position[bag] < bag_start[bag + 1] and deleted[bag_rows[position[bag]]]:
                 position[bag] += 1
             if position[bag] == bag_start[bag + 1]:

@@ -1,0 +1,213 @@
+"""The CPU backend: the operations of `rmls.kernels.backend.Backend` by Numba kernels and BLAS."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmls.core.resources import cut_blocks, run_parts
+from rmls.kernels.arrays import (
+    Csr,
+    LabelledRows,
+    Mixture,
+    Objective,
+    Pairs,
+    Params,
+    Problem,
+    SparseWeights,
+)
+from rmls.kernels.cpu.linalg.products import multiply_rows, products_at
+from rmls.kernels.cpu.linalg.select import best_of_rows, offer_scores, room_for, take_best
+from rmls.kernels.cpu.ranker.dual import solve_labels
+from rmls.kernels.cpu.ranker.listed import (
+    mark_relevant,
+    mix_listed,
+    pair_rows,
+    rank_listed,
+    score_listed,
+)
+from rmls.kernels.cpu.sgd.alias import build_alias
+from rmls.kernels.cpu.sgd.arithmetic import slopes_of_scores
+from rmls.kernels.cpu.sgd.passes import VectorPasses
+
+TILE_LABELS = 1024
+SCORED_ROWS = 1024
+PARTS_A_THREAD = 16
+
+Floats = NDArray[np.float32]
+Labels = NDArray[np.int32]
+
+
+class CpuBackend:
+    """Numba kernels on the threads of this machine."""
+
+    def build_alias(self, shares: NDArray[np.float64]) -> NDArray[np.uint32]:
+        """Return the alias table of some shares."""
+        table: NDArray[np.uint32] = build_alias(shares)
+        return table
+
+    def start_passes(
+        self,
+        rows: LabelledRows,
+        params: Params,
+        accumulators: Params,
+        objective: Objective,
+        *,
+        batch_size: int,
+        n_threads: int,
+        max_feature_norm: float | None,
+    ) -> VectorPasses:
+        """Return the training of these parameters, in place."""
+        return VectorPasses(
+            rows, params, accumulators, objective, batch_size, n_threads, max_feature_norm
+        )
+
+    def loss_slopes(
+        self, loss: int, scores: Floats, target: int, focus: tuple[np.float32, ...]
+    ) -> Floats:
+        """Return the derivative of a loss in every score."""
+        slopes: Floats = slopes_of_scores(loss, scores, np.float32(target), focus)
+        return slopes
+
+    def hidden(self, rows: Csr, params: Params, activation: str) -> Floats:
+        """Return ``activation(x W + b)`` of every row."""
+        n_rows = len(rows.indptr) - 1
+        out = np.empty((n_rows, params.W.shape[1]), np.float32)
+        multiply_rows(*rows, params.W, out, 0, n_rows)
+        out += params.b
+        if activation == "tanh":
+            np.tanh(out, out=out)
+        elif activation == "relu":
+            np.maximum(out, 0, out=out)
+        return out
+
+    def scores(self, hidden: Floats, vectors: Floats, bias: Floats) -> Floats:
+        """Return ``h . l_j + c_j`` of every row and label."""
+        result: Floats = hidden @ vectors.T
+        result += bias
+        return result
+
+    def best_labels(
+        self, hidden: Floats, vectors: Floats, bias: Floats, k: int
+    ) -> tuple[Labels, Floats]:
+        """Return the best labels of every row.
+
+        Labels are scored in tiles that stay in the cache while the best of them are taken.
+        """
+        found = self.select(len(hidden), k)
+        rows, labels = np.arange(len(hidden)), np.arange(len(vectors), dtype=np.int32)
+        for first in range(0, len(labels), TILE_LABELS):
+            part = slice(first, first + TILE_LABELS)
+            found.offer(self.scores(hidden, vectors[part], bias[part]), labels[part], rows)
+        return found.take()
+
+    def select(self, n_rows: int, k: int) -> CpuSelection:
+        """Return an empty memory of the best ``k`` labels of some rows."""
+        return CpuSelection(n_rows, k)
+
+    def best_of_rows(self, scores: Floats, k: int, n_threads: int) -> tuple[Labels, Floats]:
+        """Return the best columns of every row of a table, best first."""
+        labels, best = _tables(len(scores), k)
+        # Less than two rows a thread are not worth a pool.
+        size = max(2, -(-len(scores) // n_threads))
+
+        def work(block: tuple[int, int]) -> None:
+            best_of_rows(scores, *block, labels, best)
+
+        run_parts(work, cut_blocks(len(scores), size), n_threads)
+        return labels, best
+
+    def pair_rows(self, Y: Csr, listed: Labels, n_labels: int) -> Pairs:
+        """Return for every label the rows that have it and the rows that list it."""
+        pairs: Pairs = pair_rows(Y.indptr, Y.indices, listed, n_labels)
+        return pairs
+
+    def products_at(self, pairs: Pairs, vectors: Floats, hidden: Floats, n_threads: int) -> Floats:
+        """Return ``h_i . l_j`` for every pair."""
+        out = np.empty(len(pairs.rows), np.float32)
+        return products_at(pairs.indptr, pairs.rows, vectors, hidden, out, n_threads)
+
+    def solve_classifiers(
+        self, problem: Problem, pairs: Pairs, duals: Floats, n_features: int, n_threads: int
+    ) -> tuple[NDArray[np.int64], NDArray[Any], Floats, Floats]:
+        """Train the classifiers of all labels, each on one thread."""
+        bias = np.zeros(len(pairs.n_relevant), np.float32)
+
+        def solve(part: tuple[int, int]) -> tuple[Any, Any, Any]:
+            labels = np.arange(*part, dtype=np.int64)
+            solved: tuple[Any, Any, Any] = solve_labels(
+                problem, pairs, duals, labels, n_features, bias
+            )
+            return solved
+
+        parts = run_parts(solve, pairwise(cut_labels(pairs, n_threads)), n_threads)
+        lengths, indices, values = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return lengths, indices, values, bias
+
+    def score_lists(
+        self, rows: Csr, weights: SparseWeights, listed: Labels, n_threads: int = 1
+    ) -> Floats:
+        """Return ``w_j . x + b_j`` for the listed labels of every row."""
+        out = np.empty(listed.shape, np.float32)
+
+        def work(block: tuple[int, int]) -> None:
+            sums = np.zeros(len(weights.bias), np.float32)
+            part = slice(*block)
+            score_listed(*rows, weights, listed[part], block[0], *block, sums, out[part])
+
+        run_parts(work, cut_blocks(len(listed), SCORED_ROWS), n_threads)
+        return out
+
+    def mix_lists(self, listed: Labels, own: Floats, other: Floats, mixture: Mixture) -> Floats:
+        """Return the combination of two scores of every listed label."""
+        out = np.empty_like(own)
+        mix_listed(listed, own, other, mixture, out)
+        return out
+
+    def rank_lists(self, listed: Labels, scores: Floats, k: int) -> tuple[Labels, Floats]:
+        """Return the best of the listed labels of every row, best first."""
+        labels, best = _tables(len(listed), k)
+        rank_listed(listed, scores, labels, best)
+        return labels, best
+
+    def mark_relevant(self, Y: Csr, listed: Labels, n_labels: int) -> NDArray[np.bool_]:
+        """Return which of the listed labels of every row are relevant."""
+        out = np.zeros(listed.shape, dtype=bool)
+        mark_relevant(Y.indptr, Y.indices, listed, n_labels, out)
+        return out
+
+
+class CpuSelection:
+    """The best labels of some rows so far, in memory of a fixed size a row."""
+
+    def __init__(self, n_rows: int, k: int) -> None:
+        self.k = k
+        self._keys, self._counts, self._lowest = room_for(n_rows, k)
+
+    def offer(self, scores: Floats, labels: Labels, rows: NDArray[np.int64]) -> None:
+        """Show the scores of some labels to some rows."""
+        offer_scores(scores, labels, rows, self.k, self._keys, self._counts, self._lowest)
+
+    def take(self) -> tuple[Labels, Floats]:
+        """Return the best labels of every row and their scores, in the order of the labels."""
+        labels, scores = _tables(len(self._counts), self.k)
+        take_best(self.k, self._keys, self._counts, labels, scores)
+        return labels, scores
+
+
+def cut_labels(pairs: Pairs, n_threads: int) -> list[int]:
+    """Cut the labels into parts of about equal work, several for every thread.
+
+    A label costs its pairs and a little for itself.
+    """
+    n_labels = len(pairs.n_relevant)
+    work = pairs.indptr + np.arange(n_labels + 1)
+    wanted = np.linspace(0, work[-1], PARTS_A_THREAD * n_threads + 1)
+    return [int(cut) for cut in np.unique([0, *np.searchsorted(work, wanted), n_labels])]
+
+
+def _tables(n_rows: int, k: int) -> tuple[Labels, Floats]:
+    return np.empty((n_rows, k), np.int32), np.empty((n_rows, k), np.float32)

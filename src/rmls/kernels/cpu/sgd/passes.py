@@ -1,0 +1,265 @@
+"""A pass over the rows on several threads.
+
+Two threads that write to the same few rows keep taking them from each other's cache. A model that
+is small is therefore copied for every thread and merged several times a pass; rows of a large one
+rarely meet, and its threads share it without locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rmls.kernels.arrays import IN_BATCH, LabelledRows, Objective, Params, Visits
+from rmls.kernels.cpu.sgd.visits import Scratch, make_scratch, run_visits
+from rmls.kernels.cpu.sgd.warp import Warp, run_warp
+
+COPY_BYTES = 16 << 20
+PIECES = 4
+PIECE_VISITS = 20_000
+
+Tick = Callable[[float], None]
+
+
+@dataclass
+class VectorPasses:
+    """Passes of RMLS over rows, on threads of this machine; parameters are moved in place.
+
+    Attributes
+    ----------
+    rows : LabelledRows
+    params, accumulators : Params
+    objective : Objective
+    batch_size, n_threads : int
+    max_feature_norm : float or None
+        Bound on the squared Frobenius norm of ``W``; applied after every piece of a pass.
+    """
+
+    rows: LabelledRows
+    params: Params
+    accumulators: Params
+    objective: Any
+    batch_size: int = 1
+    n_threads: int = 1
+    max_feature_norm: float | None = None
+    merges: ClassVar[bool] = True
+
+    def run(self, visits: Visits, tick: Tick | None = None) -> tuple[float, float]:
+        """Make the visits; returns the summed loss and weight of those that were measured.
+
+        ``tick`` is called with the share of the pass that is done.
+        """
+        scratch = self._make_scratch()
+        copies = self._make_copies()
+        losses = []
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            for piece in self._pieces(len(visits.rows)):
+                losses += list(
+                    pool.map(
+                        lambda worker, memory, bounds: worker._visit(visits, memory, bounds),
+                        copies.workers,
+                        scratch,
+                        pairwise(piece),
+                    )
+                )
+                copies.merge()
+                self._project()
+                if tick is not None:
+                    tick(piece[-1] / len(visits.rows))
+        loss, weight = np.sum(losses, axis=0)
+        return float(loss), float(weight)
+
+    def pull(self) -> None:
+        """Bring ``params`` and ``accumulators`` up to date: here they always are."""
+
+    def _visit(
+        self, visits: Visits, memory: Scratch, bounds: tuple[int, int]
+    ) -> tuple[float, float]:
+        """Make the visits within ``bounds`` on one thread."""
+        measured: tuple[float, float] = run_visits(
+            self.rows, self.params, self.accumulators, self.objective, visits, memory, *bounds
+        )
+        return measured
+
+    def _shape(self) -> tuple[int, int, int]:
+        return len(self.params.W), len(self.params.L), len(self.params.b)
+
+    def _make_copies(self) -> Copies:
+        """Return what every thread trains: a copy of a small model, the one large model itself."""
+        size = sum(array.nbytes for array in (*self.params, *self.accumulators))
+        if self.n_threads == 1 or not self.merges or size > COPY_BYTES:
+            return Copies([self] * self.n_threads)
+        groups = []
+        for group in (self.params, self.accumulators):
+            stacked = (np.repeat(array[None], self.n_threads, axis=0) for array in group)
+            groups.append(Params(*stacked))
+        workers = [
+            replace(self, params=params, accumulators=accumulators, n_threads=1)
+            for params, accumulators in zip(*(_unstack(group) for group in groups), strict=True)
+        ]
+        return Copies(workers, self, *groups)
+
+    def _make_scratch(self) -> list[Scratch]:
+        longest_row, longest_labels = (
+            int(np.diff(indptr).max(initial=0))
+            for indptr in (self.rows.x_indptr, self.rows.y_indptr)
+        )
+        touched = self._touched_labels(longest_labels)
+        return [
+            make_scratch(self._shape(), self.batch_size, longest_row, touched)
+            for _ in range(self.n_threads)
+        ]
+
+    def _touched_labels(self, n_relevant: int) -> int:
+        """Return how many labels one visit touches at most, of a row with so many relevant ones."""
+        objective: Objective = self.objective
+        n_labels = len(self.params.L)
+        negatives = max(n_relevant * objective.negatives_per_positive + 1, objective.min_negatives)
+        if objective.sampler.kind == IN_BATCH:
+            return self.batch_size * n_relevant
+        touched = n_labels if objective.all_negatives else n_relevant + int(negatives)
+        return min(touched, n_labels)
+
+    def _pieces(self, n_visits: int) -> Iterator[list[int]]:
+        """Cut a pass into pieces, and every piece into one part per thread, at batch ends."""
+        n_batches = -(-n_visits // self.batch_size)
+        n_pieces = max(PIECES, n_visits // PIECE_VISITS)
+        ends = np.linspace(0, n_batches, min(n_pieces, n_batches) + 1)
+        for first, last in pairwise(ends):
+            cuts = np.round(np.linspace(round(first), round(last), self.n_threads + 1)).astype(int)
+            yield [min(int(cut) * self.batch_size, n_visits) for cut in cuts]
+
+    def _project(self) -> None:
+        """Bring ``W`` and, after a merge, the label vectors back within their bounds."""
+        if self.max_feature_norm is not None:
+            square = float(np.vdot(self.params.W, self.params.W))
+            if square > self.max_feature_norm:
+                factor = np.sqrt(self.max_feature_norm / square)
+                np.multiply(self.params.W, np.float32(factor), out=self.params.W)
+        bound = self.objective.max_label_norm
+        if self.n_threads > 1 and len(bound) > 0:
+            squares = np.einsum("ij,ij->i", self.params.L, self.params.L)
+            factors = np.sqrt(np.minimum(bound / np.maximum(squares, bound), 1.0))
+            np.multiply(self.params.L, factors[:, None].astype(np.float32), out=self.params.L)
+
+
+@dataclass
+class WarpPasses(VectorPasses):
+    """Passes by the WARP loss; the threads share the parameters."""
+
+    merges: ClassVar[bool] = False
+
+    def _visit(
+        self, visits: Visits, memory: Scratch, bounds: tuple[int, int]
+    ) -> tuple[float, float]:
+        measured: tuple[float, float] = run_warp(
+            self.rows, self.params, self.objective, visits, memory, *bounds
+        )
+        return measured
+
+    def _touched_labels(self, n_relevant: int) -> int:
+        """A relevant label pushes one other away, or all of them."""
+        warp: Warp = self.objective
+        n_labels = len(self.params.L)
+        return n_labels if warp.all_negatives else min(2 * n_relevant, n_labels)
+
+    def _project(self) -> None:
+        """Every step keeps the bounds."""
+
+
+@dataclass
+class Copies:
+    """The models that the threads of a pass train, and the one they are merged into."""
+
+    workers: list[VectorPasses]
+    target: VectorPasses | None = None
+    params: Params | None = None
+    accumulators: Params | None = None
+
+    def merge(self) -> None:
+        """Bring the copies together; does nothing where the threads share one model."""
+        if self.target is None or self.params is None or self.accumulators is None:
+            return
+        groups = (self.target.params, self.target.accumulators, self.params, self.accumulators)
+        for theta, acc, thetas, accs in zip(*groups, strict=True):
+            one = _as_matrix(theta), _as_matrix(acc)
+            merge_copies(*one, _as_stack(thetas), _as_stack(accs))
+
+
+def _unstack(group: Params) -> list[Params]:
+    return [Params(*arrays) for arrays in zip(*group, strict=True)]
+
+
+def _as_matrix(array: NDArray[Any]) -> NDArray[Any]:
+    return array if array.ndim == 2 else array[:, None]
+
+
+def _as_stack(array: NDArray[Any]) -> NDArray[Any]:
+    return array if array.ndim == 3 else array[:, :, None]
+
+
+@njit(cache=True)
+def _share(start, sums, total):
+    """Return the factor for the summed moves of the copies of one AdaGrad parameter.
+
+    With an accumulator that grows from ``start`` by g, AdaGrad moves some ``sqrt(start + g) -
+    sqrt(start)`` along a steady gradient. One run that had seen the gradients of all copies would
+    have moved by that distance for the total growth; the copies moved by the sum of theirs.
+    """
+    # n steps along g sum to Σ_t g / sqrt(start + t g^2), about 2 / g times the distance above; the
+    # factor falls out of the ratio.
+    apart = 0.0
+    for index in range(len(sums)):
+        apart += np.sqrt(start + sums[index]) - np.sqrt(start)
+    if apart <= 0:
+        return np.float32(1.0)
+    return np.float32((np.sqrt(start + total) - np.sqrt(start)) / apart)
+
+
+@njit(cache=True)
+def _merge_number(acc, accs, row, column, growth):
+    """Add up the accumulators of one parameter; returns the factor for its summed moves."""
+    start = np.float64(acc[row, column])
+    total = 0.0
+    for copy in range(len(accs)):
+        growth[copy] = accs[copy, row, column] - start
+        total += growth[copy]
+    acc[row, column] = start + total
+    for copy in range(len(accs)):
+        accs[copy, row, column] = acc[row, column]
+    return _share(start, growth, total)
+
+
+@njit(cache=True, fastmath=True)
+def merge_copies(theta, acc, thetas, accs):
+    """Move ``theta`` and ``acc`` by what the copies learned, and set the copies to the result.
+
+    ``theta`` has shape (n, k) and ``acc`` (n, k) or (n, 1); the copies have one more axis in front.
+    A row that one copy alone has touched takes its move whole.
+    """
+    n_copies, n_rows, k = thetas.shape
+    growth = np.zeros(n_copies)
+    moves = np.zeros(k, np.float32)
+    factors = np.ones(k, np.float32)
+    for row in range(n_rows):
+        # Row-wise accumulators give one factor for the whole row.
+        for column in range(acc.shape[1]):
+            factors[column] = _merge_number(acc, accs, row, column, growth)
+        if acc.shape[1] == 1:
+            factors[:] = factors[0]
+        moves[:] = np.float32(0.0)
+        for copy in range(n_copies):
+            for q in range(k):
+                moves[q] += thetas[copy, row, q] - theta[row, q]
+        for q in range(k):
+            theta[row, q] += factors[q] * moves[q]
+        for copy in range(n_copies):
+            for q in range(k):
+                thetas[copy, row, q] = theta[row, q]
