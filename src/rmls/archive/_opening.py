@@ -9,14 +9,15 @@ from os import PathLike
 from pathlib import Path
 from typing import IO
 
-from rmls.archive._swap import incoming, is_complete
 from rmls.archive.layout import ARRAYS_NAME, FILE_NAMES, MANIFEST_NAME
+from rmls.archive.writing import incoming, is_complete
 from rmls.core.errors import ArchiveError
 
 # A writer renames two folders in well under a millisecond; each try starts over after that.
 ATTEMPTS = 100
 LOOKS = 3
 
+# No link is followed, and a pipe is not waited for, where the system has such flags.
 FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
@@ -65,6 +66,7 @@ def _identify(folder: Path) -> tuple[int, ...] | None:
     found = _stat(folder)
     if found is None:
         return None
+    # A folder that takes the name of another one has another inode, or other times.
     return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
 

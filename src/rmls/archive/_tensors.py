@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmls.archive._json import StrictJsonError, parse_json
+from rmls.archive._manifest import StrictJsonError, parse_json
 
 Array = NDArray[Any]
 
@@ -39,7 +39,9 @@ CODES = {name: code for code, name in DTYPES.items()}
 LENGTH_SIZE = 8
 # The limit of the safetensors library.
 MAX_HEADER_SIZE = 100_000_000
+# What an array of NumPy 1 can have.
 MAX_DIMENSIONS = 32
+# Bytes written and hashed at a time.
 CHUNK = 1 << 22
 
 
@@ -54,6 +56,14 @@ class Tensor(NamedTuple):
     shape: tuple[int, ...]
     start: int
     stop: int
+
+
+def describe_arrays(arrays: Mapping[str, Array] | Mapping[str, Tensor]) -> dict[str, Any]:
+    """Return type and shape of every array by name, as they stand in the manifest."""
+    return {
+        name: {"dtype": array.dtype.name, "shape": list(array.shape)}
+        for name, array in arrays.items()
+    }
 
 
 def write_tensors(stream: IO[bytes], arrays: Mapping[str, Array]) -> str:
@@ -76,11 +86,13 @@ def _chunks(items: list[tuple[str, Array]]) -> Iterator[bytes | memoryview]:
         code = CODES[array.dtype.name]
         entries[name] = {"dtype": code, "shape": array.shape, "data_offsets": (start, stop)}
     header = json.dumps(entries, separators=(",", ":")).encode()
+    # Blanks, so that the arrays begin at a multiple of 8 bytes.
     header += b" " * (-len(header) % LENGTH_SIZE)
     if len(header) > MAX_HEADER_SIZE:
         raise TensorFileError("the names of the arrays take more than 100 MB")
     yield len(header).to_bytes(LENGTH_SIZE, "little") + header
     for _, array in items:
+        # A view where the array is so already; only others are copied.
         little_endian = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
         content = little_endian.reshape(-1).view(np.uint8).data
         for position in range(0, len(content), CHUNK):
@@ -91,12 +103,14 @@ def read_layout(stream: IO[bytes], file_size: int) -> dict[str, Tensor]:
     """Parse the header and check that the arrays fill the rest of the file exactly."""
     start = LENGTH_SIZE
     length = int.from_bytes(stream.read(LENGTH_SIZE), "little")
+    # Before anything of that length is allocated.
     if file_size < start or length > min(file_size - start, MAX_HEADER_SIZE):
         raise TensorFileError("its header is cut off or announces more bytes than the file has")
     try:
         header = parse_json(stream.read(length))
     except StrictJsonError as error:
         raise TensorFileError(f"its header cannot be read: {error}") from None
+    # Free text that other writers may add.
     header.pop("__metadata__", None)
     start += length
     layout = {name: _tensor(name, entry, start) for name, entry in header.items()}
@@ -106,12 +120,14 @@ def read_layout(stream: IO[bytes], file_size: int) -> dict[str, Tensor]:
 
 def map_tensors(stream: IO[bytes], layout: Mapping[str, Tensor]) -> dict[str, Array]:
     """Map the file and return read-only views of it; nothing is read yet but the booleans."""
+    # Pages are read when they are used, and shared by all processes that load the model.
     content = np.memmap(stream, dtype=np.uint8, mode="r")
     return {name: _view(content, name, tensor) for name, tensor in layout.items()}
 
 
 def _view(content: Array, name: str, tensor: Tensor) -> Array:
     part = content[tensor.start : tensor.stop]
+    # NumPy trusts a bool to be 0 or 1; any other byte gives wrong results later.
     if tensor.dtype == np.bool_ and part.size and part.max() > 1:
         raise TensorFileError(f"the array {name!r} is of type bool and holds other bytes than 0, 1")
     return np.asarray(part.view(tensor.dtype).reshape(tensor.shape))
@@ -147,6 +163,7 @@ def _fitting(name: str, tensor: Tensor) -> Tensor:
 
 def _check_tiling(layout: Mapping[str, Tensor], start: int, file_size: int) -> None:
     """Refuse gaps, overlaps and arrays beyond the end."""
+    # Each begins where the one before it ends: no byte is hidden and none is used twice.
     for tensor in sorted(layout.values(), key=lambda tensor: (tensor.start, tensor.stop)):
         if tensor.start != start:
             raise TensorFileError("its arrays overlap or leave gaps")
@@ -156,4 +173,5 @@ def _check_tiling(layout: Mapping[str, Tensor], start: int, file_size: int) -> N
 
 
 def _are_sizes(values: Any) -> bool:
+    # The exact type, because True is an int.
     return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)

@@ -14,4 +14,5 @@ RESERVED_KEYS = ("format", "format_version", "arrays", "arrays_sha256", "sha256"
 MAX_MANIFEST_SIZE = 1 << 29
 # Python's own parser gives up near 1000 levels, counted from wherever it is called.
 MAX_DEPTH = 100
+# Well below the 4300 digits beyond which Python by default refuses to read a number.
 MAX_DIGITS = 1000

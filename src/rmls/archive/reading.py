@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from rmls.archive._manifest import decode_manifest
 from rmls.archive._opening import open_files
-from rmls.archive._tensors import CHUNK, Tensor, TensorFileError, map_tensors, read_layout
+from rmls.archive._tensors import (
+    CHUNK,
+    TensorFileError,
+    describe_arrays,
+    map_tensors,
+    read_layout,
+)
 from rmls.archive.layout import ARRAYS_NAME, MANIFEST_NAME, MAX_MANIFEST_SIZE, RESERVED_KEYS
 from rmls.core.errors import ArchiveError
 
@@ -113,20 +119,14 @@ def _read_arrays(
     stream: IO[bytes], manifest: dict[str, Any], verify: bool
 ) -> dict[str, NDArray[Any]]:
     layout = read_layout(stream, os.fstat(stream.fileno()).st_size)
+    # Types and shapes stand in both files: the two must belong together.
     table = manifest.get("arrays")
-    if not isinstance(table, dict) or table != _describe(layout):
+    if not isinstance(table, dict) or table != describe_arrays(layout):
         raise TensorFileError(f"its arrays are not those that {MANIFEST_NAME} lists")
     if verify and _hash(stream) != manifest.get("arrays_sha256"):
         raise TensorFileError("it was changed after it was written")
     arrays = map_tensors(stream, layout)
     return {name: arrays[name] for name in table}
-
-
-def _describe(layout: Mapping[str, Tensor]) -> dict[str, Any]:
-    return {
-        name: {"dtype": tensor.dtype.name, "shape": list(tensor.shape)}
-        for name, tensor in layout.items()
-    }
 
 
 def _hash(stream: IO[bytes]) -> str:

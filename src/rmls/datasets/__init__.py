@@ -2,9 +2,8 @@
 
 from rmls.datasets.dataset import Dataset
 from rmls.datasets.formats import Format, formats
-from rmls.datasets.io import convert, load, save
+from rmls.datasets.io import available, convert, download, load, save
 from rmls.datasets.longtail import make_longtail
-from rmls.datasets.registry import available, download
 
 __all__ = [
     "Dataset",

@@ -10,12 +10,15 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from rmls.core.errors import FileFormatError, InputError
-from rmls.datasets._files import read_bytes, stem_of
+from rmls.datasets.formats import read_bytes, stem_of
 
 NUMERIC = ("numeric", "real", "integer")
+# A quoted word: anything but its quote, or a backslash with the character behind it.
 WORD = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+# A bare name ends at a space, or at the brace of its values: name{0,1} is allowed.
 ATTRIBUTE = re.compile(rf"@attribute\s+({WORD}|[^\s{{'\"][^\s{{]*)\s*(\S.*)$", re.I)
 VALUE = re.compile(rf"\s*({WORD}|[^,'\"\s][^,]*)\s*(?:,|$)")
+# MEKA writes options into the relation: -C 3 for the first three labels, -C -3 for the last.
 MEKA_LABELS = re.compile(r"-C\s+(-?\d+)")
 MEKA_SPLIT = re.compile(r"-split-number\s+(\d+)")
 
@@ -53,6 +56,7 @@ def read_header(text: bytes, encoding: str, path: Path) -> Header:
         end = text.find(b"\n", position)
         end = len(text) if end < 0 else end
         line += 1
+        # Only the head is decoded: the data below are parsed as bytes.
         content = _decode(text[position:end], encoding, path, line).strip()
         position = end + 1
         keyword = content[:10].lower()
@@ -154,6 +158,7 @@ def label_positions(header: Header, labels: int | Sequence[str] | None, path: Pa
 
 
 def _positions_of(names: Sequence[str], header: Header, path: Path) -> list[int]:
+    # Features may share a name; a label must be told from every other attribute.
     where: dict[str, int] = {}
     twice = set()
     for position, attribute in enumerate(header.attributes):
@@ -192,6 +197,7 @@ def read_label_xml(path: Path) -> list[str]:
     parser = expat.ParserCreate()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
+        # The name behind a namespace prefix.
         if tag.rpartition(":")[2] == "label":
             if "name" not in attributes:
                 message = "a label without a name"
@@ -203,6 +209,7 @@ def read_label_xml(path: Path) -> list[str]:
         raise FileFormatError(message, path, parser.CurrentLineNumber)
 
     parser.StartElementHandler = start
+    # Entities of a document type can expand without bound ("billion laughs").
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(read_bytes(path), True)

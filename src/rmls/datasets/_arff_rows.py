@@ -33,12 +33,14 @@ class Table(NamedTuple):
 
 def read_table(text: bytes, header: Header, encoding: str, path: Path) -> Table:
     """Parse the data section, resolve its texts, and check nominal values."""
-    from rmls.kernels.cpu.parse import text as _parse
+    from rmls.kernels.cpu.parse import codes
+    from rmls.kernels.cpu.parse.arff import Cells, parse_arff
 
     text = text if text.endswith(b"\n") else text + b"\n"
     n_lines = text.count(b"\n", header.data_start)
+    # Every cell ends at a comma or at the end of its line.
     n_cells = text.count(b",", header.data_start) + n_lines
-    cells = _parse.Cells(
+    cells = Cells(
         np.zeros(n_lines + 1, dtype=np.int64),
         np.empty(n_cells, dtype=np.int32),
         np.empty(n_cells, dtype=np.float32),
@@ -46,10 +48,10 @@ def read_table(text: bytes, header: Header, encoding: str, path: Path) -> Table:
         np.empty(n_lines, dtype=np.uint8),
     )
     is_text = np.array([_is_text(attribute) for attribute in header.attributes], dtype=np.uint8)
-    code, byte, line, n_rows, left = _parse.parse_arff(
+    code, byte, line, n_rows, left = parse_arff(
         np.frombuffer(text, dtype=np.uint8), header.data_start, header.data_line, is_text, cells
     )
-    if code != _parse.OK:
+    if code != codes.OK:
         raise FileFormatError(_sentence(code, text, byte, len(is_text)), path, line)
     indptr = cells.indptr[: n_rows + 1]
     table = Table(
@@ -72,23 +74,24 @@ def _is_text(attribute: Attribute) -> bool:
 
 
 def _sentence(code: int, text: bytes, byte: int, n_attributes: int) -> str:
-    from rmls.kernels.cpu.parse import text as _parse
+    from rmls.kernels.cpu.parse import codes
 
     end = text.find(b"\n", byte)
     found = text[byte : min(end, byte + 20)].decode("utf-8", "replace").strip() or "the line end"
     return {
-        _parse.BAD_INDEX: f"expected an attribute number and a value, found '{found}'",
-        _parse.FEATURE_RANGE: f"there is no attribute {found.split(maxsplit=1)[0]}; "
+        codes.BAD_INDEX: f"expected an attribute number and a value, found '{found}'",
+        codes.FEATURE_RANGE: f"there is no attribute {found.split(maxsplit=1)[0]}; "
         f"the header declares {n_attributes} from 0",
-        _parse.UNCLOSED: f"expected ',' or '}}', found '{found}'",
-        _parse.NO_COMMA: f"expected ',', found '{found}'",
-        _parse.WIDTH: f"the row does not have the {n_attributes} values that the header declares",
+        codes.UNCLOSED: f"expected ',' or '}}', found '{found}'",
+        codes.NO_COMMA: f"expected ',', found '{found}'",
+        codes.WIDTH: f"the row does not have the {n_attributes} values that the header declares",
     }[code]
 
 
 def _check_twice(indptr: NDArray[np.int64], table: Table, path: Path) -> None:
-    from rmls.kernels.cpu.parse.text import sort_rows
+    from rmls.kernels.cpu.parse.rows import sort_rows
 
+    # On copies: only the answer is wanted, the cells keep their order.
     twice = sort_rows(indptr, table.attribute.copy(), np.empty_like(table.value))
     if twice >= 0:
         raise FileFormatError("an attribute number appears twice", path, int(table.lines[twice]))
@@ -98,6 +101,7 @@ def _resolve(
     table: Table, left: NDArray[np.int64], text: bytes, header: Header, encoding: str, path: Path
 ) -> None:
     """Replace the texts that the kernel left over by numbers."""
+    # Texts repeat: each is understood once per attribute.
     known: dict[tuple[int, bytes], float] = {}
     for slot, start, end in left.tolist():
         key = (int(table.attribute[slot]), text[start:end])
@@ -122,6 +126,7 @@ def _meaning(word: str, attribute: Attribute) -> float | None:
     if _is_text(attribute):
         return None
     try:
+        # float would read 1_000 as a number.
         number = float(plain.replace("_", "x"))
     except ValueError:
         return None
@@ -137,6 +142,7 @@ def _misfit(word: bytes, attribute: Attribute) -> str:
 
 def _check_nominal(table: Table, header: Header, path: Path) -> None:
     """Check cells of numeric-looking nominal attributes against their lists."""
+    # Attributes with the same list of values are checked in one step.
     groups: dict[tuple[float, ...], list[int]] = {}
     for position, attribute in enumerate(header.attributes):
         if attribute.values is not None and attribute.numbers is not None:
@@ -167,9 +173,11 @@ def label_matrix(
         if truth is not None:
             chosen = (where == position) & ~np.isnan(value)
             value[chosen] = np.array(truth, dtype=np.float32)[value[chosen].astype(np.int64)]
+        # What sparse rows leave out has the first value: if that is 1, they have the label.
         first = truth[0] if truth else (attributes[position].numbers or (0.0,))[0]
         if first:
             defaults.append((position, float(first)))
+    # nan, a missing label, is neither.
     wrong = (value != 0) & (value != 1)
     if wrong.any():
         slot = int(np.argmax(wrong))
@@ -210,6 +218,7 @@ def feature_matrix(
             names.append(attribute.name)
     mine = (offset[table.attribute] >= 0) & ~np.isnan(table.value)
     row, where, value = table.row[mine], table.attribute[mine], table.value[mine]
+    # The column of a text of many values is chosen by the position of the value.
     step = np.where(spread[where], value, 0).astype(np.int64)
     entries = [(row, offset[where] + step, np.where(spread[where], np.float32(1), value))]
     for position, attribute in enumerate(attributes):

@@ -42,6 +42,7 @@ def _mulan(
     xml: str | None = None,
 ) -> Entry:
     files = (
+        # At a commit, which cannot change: the checksum stays true.
         RemoteFile(f"{name}.arff", f"{BOOMER}/raw/{commit}/{name}.arff", sums[0]),
         RemoteFile(f"{name}.xml", xml or f"{BOOMER}/raw/main/{name}.xml", sums[1]),
     )

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from rmls.core.errors import RmlsError
-from rmls.datasets._files import replace_file
+from rmls.datasets.formats import replace_file
 
 CHUNK = 1 << 16
+# A wrong address must not fill the disk.
 MAX_BYTES = 4 << 30
+# Of silence, not of the whole transfer.
 TIMEOUT_S = 30.0
 
 
@@ -24,6 +26,7 @@ def fetch(url: str, target: Path, sha256: str | None, max_bytes: int = MAX_BYTES
 
     Nothing is left behind when the transfer breaks or the checksum differs.
     """
+    # urlopen would open file: addresses as well.
     if not url.startswith(("https://", "http://")):
         raise DownloadError(f"{url} is not a web address.")
     digest = hashlib.sha256()
@@ -32,6 +35,7 @@ def fetch(url: str, target: Path, sha256: str | None, max_bytes: int = MAX_BYTES
         for chunk in _chunks(url, max_bytes):
             digest.update(chunk)
             stream.write(chunk)
+        # Raised before the rename, so that a wrong file never gets the name.
         if sha256 is not None and digest.hexdigest() != sha256:
             raise DownloadError(
                 f"{url} has SHA-256 {digest.hexdigest()} instead of {sha256}; "
@@ -70,6 +74,7 @@ def _body(response: Any, url: str, max_bytes: int) -> Iterator[bytes]:
     received = 0
     while chunk := response.read(CHUNK):
         received += len(chunk)
+        # The announced length may be missing or wrong: what arrives is counted.
         if received > max_bytes:
             raise DownloadError(f"{url} holds more than the limit of {max_bytes} bytes.")
         yield chunk

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,9 @@ from scipy import sparse
 from rmls.core.errors import FileFormatError
 from rmls.core.sparse import INT32_MAX
 from rmls.datasets.dataset import Dataset
+from rmls.datasets.formats import check_names_writable, write_atomic, write_names
 
+# Rows whose text exists at a time, however long the file is.
 ROWS_PER_CHUNK = 4096
 TOKEN_SHOWN = 30
 
@@ -43,21 +46,19 @@ def parse_text(text: bytes, layout: Layout, path: Path) -> Parsed:
 
     Indices are taken as they stand; unknown sizes become the largest index plus one.
     """
-    from rmls.kernels.cpu.parse import text as _parse
+    from rmls.kernels.cpu.parse import codes
+    from rmls.kernels.cpu.parse.rows import Rules, parse_rows
 
     text = text if text.endswith(b"\n") else text + b"\n"
     data = np.frombuffer(text, dtype=np.uint8)
+    # Bounds for the arrays: a colon per feature, a comma or a line end per label.
     newlines, colons, commas = (text.count(byte, layout.start) for byte in (b"\n", b":", b","))
     rows = _allocate(newlines, colons, commas + newlines)
-    skipped = _parse.SKIP_EMPTY if layout.skip_empty else _parse.SKIP_NONE
-    skipped = _parse.SKIP_BLANK if layout.skip_blank else skipped
-    rules = _parse.Rules(
-        _limit(layout.n_features), _limit(layout.n_labels), layout.comments, skipped
-    )
-    code, byte, line, n_rows, hard = _parse.parse_rows(
-        data, layout.start, layout.first_line, rules, rows
-    )
-    if code != _parse.OK:
+    skipped = codes.SKIP_EMPTY if layout.skip_empty else codes.SKIP_NONE
+    skipped = codes.SKIP_BLANK if layout.skip_blank else skipped
+    rules = Rules(_limit(layout.n_features), _limit(layout.n_labels), layout.comments, skipped)
+    code, byte, line, n_rows, hard = parse_rows(data, layout.start, layout.first_line, rules, rows)
+    if code != codes.OK:
         raise FileFormatError(_sentence(code, text, byte, layout), path, line)
     fill_hard(rows.values, hard, text, path)
     return Parsed(*_matrices(rows, n_rows, layout, path), rows.lines[:n_rows])
@@ -68,7 +69,7 @@ def _limit(size: int | None) -> int:
 
 
 def _allocate(n_rows: int, n_features: int, n_labels: int) -> Any:
-    from rmls.kernels.cpu.parse.text import Rows
+    from rmls.kernels.cpu.parse.rows import Rows
 
     return Rows(
         np.zeros(n_rows + 1, dtype=np.int64),
@@ -85,6 +86,7 @@ def fill_hard(
 ) -> None:
     """Convert the numbers that the kernel left to Python."""
     for slot, start, end in hard.tolist():
+        # Too large becomes inf, which is refused below with its line.
         with np.errstate(over="ignore"):
             value = np.float32(float(text[start:end]))
         if not np.isfinite(value):
@@ -94,7 +96,7 @@ def fill_hard(
 
 
 def _matrices(rows: Any, n_rows: int, layout: Layout, path: Path) -> tuple[Any, Any]:
-    from rmls.kernels.cpu.parse.text import sort_rows
+    from rmls.kernels.cpu.parse.rows import sort_rows
 
     x_indptr, y_indptr = rows.x_indptr[: n_rows + 1], rows.y_indptr[: n_rows + 1]
     x_indices, values = rows.x_indices[: x_indptr[-1]], rows.values[: x_indptr[-1]]
@@ -105,9 +107,11 @@ def _matrices(rows: Any, n_rows: int, layout: Layout, path: Path) -> tuple[Any, 
     d = layout.n_features if layout.n_features is not None else _largest(x_indices) + 1
     m = layout.n_labels if layout.n_labels is not None else _largest(y_indices) + 1
     X = sparse.csr_matrix((values, x_indices, x_indptr), shape=(n_rows, d))
+    # sort_rows has sorted the indices and found none twice.
     X.has_canonical_format = True
     ones = np.ones(len(y_indices), dtype=np.int32)
     Y = sparse.csr_matrix((ones, y_indices, y_indptr), shape=(n_rows, m))
+    # A label twice is the same label; a feature twice would have two values.
     Y.sum_duplicates()
     Y.data[:] = 1
     return X, Y
@@ -126,24 +130,25 @@ def _token(text: bytes, byte: int) -> str:
 
 
 def _sentence(code: int, text: bytes, byte: int, layout: Layout) -> str:
-    from rmls.kernels.cpu.parse import text as _parse
+    from rmls.kernels.cpu.parse import codes
 
     token = _token(text, byte)
     column = byte - (text.rfind(b"\n", 0, byte) + 1) + 1
-    if code == _parse.BAD_VALUE and token.lower().lstrip("+-").startswith(("nan", "inf")):
-        code = _parse.NOT_FINITE
-    if code == _parse.NO_COLON and not token[:1].isdigit():
-        code = _parse.NEGATIVE if token.startswith("-") else _parse.BAD_INDEX
+    # A code of the kernel covers several mistakes; the word at that place tells which.
+    if code == codes.BAD_VALUE and token.lower().lstrip("+-").startswith(("nan", "inf")):
+        code = codes.NOT_FINITE
+    if code == codes.NO_COLON and not token[:1].isdigit():
+        code = codes.NEGATIVE if token.startswith("-") else codes.BAD_INDEX
     messages = {
-        _parse.BAD_LABEL: f"label is not a whole number: '{token}'",
-        _parse.BAD_INDEX: f"feature index is not a whole number: '{token}'",
-        _parse.NO_COLON: f"expected index:value, found '{token}'",
-        _parse.BAD_VALUE: f"value is not a number: '{token}'",
-        _parse.NOT_FINITE: f"value is not finite: '{token}'",
-        _parse.TOO_LARGE: f"value is too large for float32: '{token}'",
-        _parse.NEGATIVE: f"index is negative: '{token}'",
-        _parse.FEATURE_RANGE: _range_sentence("feature index", token, layout.n_features),
-        _parse.LABEL_RANGE: _range_sentence("label", token, layout.n_labels),
+        codes.BAD_LABEL: f"label is not a whole number: '{token}'",
+        codes.BAD_INDEX: f"feature index is not a whole number: '{token}'",
+        codes.NO_COLON: f"expected index:value, found '{token}'",
+        codes.BAD_VALUE: f"value is not a number: '{token}'",
+        codes.NOT_FINITE: f"value is not finite: '{token}'",
+        codes.TOO_LARGE: f"value is too large for float32: '{token}'",
+        codes.NEGATIVE: f"index is negative: '{token}'",
+        codes.FEATURE_RANGE: _range_sentence("feature index", token, layout.n_features),
+        codes.LABEL_RANGE: _range_sentence("label", token, layout.n_labels),
     }
     return f"{messages[code]} (column {column})"
 
@@ -153,6 +158,23 @@ def _range_sentence(what: str, token: str, size: int | None) -> str:
     if size is None:
         return f"{what} {number} is larger than {INT32_MAX - 1}"
     return f"{what} {number} is out of range; it must be below {size}"
+
+
+def write_text(dataset: Dataset, path: Path, header: str, empty_row: str = " ") -> None:
+    """Write a line of ``header`` and one line per row; names go beside the file.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    path : Path
+    header : str
+        Without the end of the line.
+    empty_row : str
+        What stands for a row without labels and features.
+    """
+    check_names_writable(dataset, path)
+    write_atomic(path, chain([f"{header}\n".encode()], format_rows(dataset, empty_row)))
+    write_names(dataset, path)
 
 
 def format_rows(dataset: Dataset, empty_row: str = " ") -> Iterator[bytes]:
@@ -191,6 +213,7 @@ def number_texts(values: NDArray[np.float32]) -> list[str]:
     >>> number_texts(np.array([1, 0.1, 1e-30], dtype=np.float32))
     ['1', '0.1', '1e-30']
     """
+    # Counts and weights repeat: each distinct value is formatted once.
     distinct, which = np.unique(values, return_inverse=True)
     texts = [str(value).removesuffix(".0") for value in distinct]
     return [texts[number] for number in which.tolist()]

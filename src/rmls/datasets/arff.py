@@ -12,13 +12,15 @@ import numpy as np
 from rmls.core.errors import FileFormatError, InputError
 from rmls.datasets._arff_header import MEKA_SPLIT, label_positions, read_header
 from rmls.datasets._arff_rows import feature_matrix, label_matrix, read_table
-from rmls.datasets._files import read_text_bytes, stem_of, write_atomic
 from rmls.datasets._text import ROWS_PER_CHUNK, number_texts
 from rmls.datasets.dataset import Dataset
-from rmls.datasets.formats import Format
+from rmls.datasets.formats import Format, read_text_bytes, stem_of, write_atomic
 
+# Names without a character that means something in ARFF need no quotes.
 PLAIN_NAME = re.compile(r"[^\s,{}%'\"\\?@]+")
+# What XML 1.0 cannot hold even when it is escaped.
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+# Comments and blank lines may come before the relation.
 HEAD = re.compile(rb"(?:\s|%[^\n]*\n)*@relation\b", re.IGNORECASE)
 
 
@@ -130,6 +132,7 @@ def _chunks(dataset: Dataset, features: list[str], labels: list[str], stem: str)
     split = "" if dataset.n_train is None else f" -split-number {dataset.n_train}"
     yield f"@relation {_quoted(f'{stem}: -C -{dataset.n_labels}{split}')}\n\n".encode()
     yield "".join(f"@attribute {_quoted(name)} numeric\n" for name in features).encode()
+    # 0 is the first value: that is what a sparse row means by leaving a label out.
     yield "".join(f"@attribute {_quoted(name)} {{0,1}}\n" for name in labels).encode()
     yield b"\n@data\n"
     for start in range(0, dataset.n_samples, ROWS_PER_CHUNK):
@@ -139,6 +142,7 @@ def _chunks(dataset: Dataset, features: list[str], labels: list[str], stem: str)
 def _rows(part: Dataset) -> bytes:
     numbers = number_texts(part.X.data)
     cells = [f"{at} {text}" for at, text in zip(part.X.indices.tolist(), numbers, strict=True)]
+    # Labels are numbered behind the features, so that indices ascend.
     ones = [f"{at + part.n_features} 1" for at in part.Y.indices.tolist()]
     x_ptr, y_ptr = part.X.indptr.tolist(), part.Y.indptr.tolist()
     rows = (
@@ -151,6 +155,7 @@ def _rows(part: Dataset) -> bytes:
 def _quoted(name: str) -> str:
     if PLAIN_NAME.fullmatch(name):
         return name
+    # Backslashes first, or those before quotes would be doubled.
     return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -158,7 +163,7 @@ FORMAT = Format(
     name="arff",
     extensions=(".arff",),
     description="Mulan/MEKA ARFF, sparse or dense, label names in an XML file beside it",
-    sniff=lambda head: HEAD.match(head) is not None,
+    sniff=HEAD.match,
     read=read_arff,
     write=write_arff,
 )

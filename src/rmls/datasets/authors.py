@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
 from pathlib import Path
 
 from rmls.core.errors import FileFormatError
 from rmls.core.sparse import INT32_MAX
-from rmls.datasets._files import (
-    check_names_writable,
-    read_names,
-    read_text_bytes,
-    stem_of,
-    write_atomic,
-    write_names,
-)
-from rmls.datasets._text import Layout, format_rows, parse_text
+from rmls.datasets._text import Layout, parse_text, write_text
 from rmls.datasets.dataset import Dataset
-from rmls.datasets.formats import Format
+from rmls.datasets.formats import Format, named_dataset, read_text_bytes
 
+# A comment that names a size; which sizes it gives is checked when it is read.
 HEADER = re.compile(rb"[ \t]*#[^\n]*num_(?:feature|label)[^\n]*(?:\n|$)", re.IGNORECASE)
 
 
@@ -52,16 +44,11 @@ def read_authors(path: Path) -> Dataset:
     d, m = (_size(header.group(), key, path) for key in (b"num_feature", b"num_label"))
     parsed = parse_text(text, Layout(header.end(), 2, d, m, skip_empty=True), path)
     parsed.X.eliminate_zeros()
-    return Dataset(
-        parsed.X,
-        parsed.Y,
-        label_names=read_names(path, "labels", m),
-        feature_names=read_names(path, "features", d),
-        name=stem_of(path).name,
-    )
+    return named_dataset(path, parsed.X, parsed.Y)
 
 
 def _size(header: bytes, key: bytes, path: Path) -> int:
+    # What goes on as a word or a fraction (12k, 12.5) is no size.
     found = re.search(key + rb"s?\s*[=:]\s*(\d+)(?![\w.])", header, re.IGNORECASE)
     if found is None or not 1 <= int(found.group(1)) <= INT32_MAX:
         message = f"the first line must give {key.decode()} as a number up to {INT32_MAX}"
@@ -80,17 +67,14 @@ def write_authors(dataset: Dataset, path: Path) -> None:
     >>> path.read_text()
     '#num_feature=2 num_label=2\\n0,1 1:0.5\\n'
     """
-    check_names_writable(dataset, path)
-    header = f"#num_feature={dataset.n_features} num_label={dataset.n_labels}\n".encode()
-    write_atomic(path, chain([header], format_rows(dataset)))
-    write_names(dataset, path)
+    write_text(dataset, path, f"#num_feature={dataset.n_features} num_label={dataset.n_labels}")
 
 
 FORMAT = Format(
     name="rmls",
     extensions=(".rmls",),
     description="text of the RMLS authors: '#num_feature=D num_label=M', then 'l1,l2 f:v f:v'",
-    sniff=lambda head: HEADER.match(head) is not None,
+    sniff=HEADER.match,
     read=read_authors,
     write=write_authors,
     keeps_split=False,

@@ -171,6 +171,7 @@ def _checked_names(names: Sequence[str] | None, size: int, what: str) -> list[st
     names = [str(name) for name in names]
     if len(names) != size:
         raise InputError(f"{len(names)} {what} names were given for {_count(size, what)}.")
+    # Name lists are stored one name a line.
     for name in names:
         if "\n" in name or "\r" in name:
             raise InputError(f"{what} names must be single lines; got {name!r}.")

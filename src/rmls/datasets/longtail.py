@@ -14,9 +14,12 @@ from rmls.datasets.dataset import Dataset
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+# Share of labels drawn from the row's own topic; words that speak for a topic; share of the
+# words without noise that speak for the topic and not for a label.
 TOPIC_SHARE = 0.7
 TOPIC_WORDS = 30
 TOPIC_WORD_SHARE = 0.3
+# Rounds in which labels that came twice are drawn again; what is left then stays empty.
 REDRAWS = 6
 
 
@@ -101,6 +104,7 @@ def _make_topics(
     of_label = np.concatenate([np.arange(wanted), rng.integers(wanted, size=m - wanted)])
     order = np.argsort(of_label, kind="stable")
     start = np.searchsorted(of_label[order], np.arange(wanted + 1))
+    # In the order of topics, so that a topic is an interval and a draw one binary search.
     cumulative = np.concatenate([[0.0], np.cumsum(weight[order])])
     return _Topics(of_label, order, start.astype(np.int64), cumulative)
 
@@ -109,6 +113,7 @@ def _draw_labels(
     rng: np.random.Generator, topics: _Topics, n: int, n_train: int, labels_per_row: float
 ) -> tuple[sparse.csr_matrix, Ints]:
     m = len(topics.order)
+    # One label is sure where the mean allows it; the Poisson number is what comes on top.
     certain = 1 if labels_per_row >= 1 else 0
     lengths = np.minimum(certain + rng.poisson(labels_per_row - certain, size=n), m)
     slot_row = np.repeat(np.arange(n), lengths)
@@ -118,6 +123,7 @@ def _draw_labels(
 
     row_topic = _topics_at(topics, rng.random(n) * topics.cumulative[-1])
     row_topic[slot_row[seeds]] = topics.of_label[slot_label[seeds]]
+    # A pair of row and label as one number: sets of pairs are sorted arrays.
     taken = np.sort(slot_row[seeds] * m + slot_label[seeds])
     open_rows = slot_row[slot_label < 0]
     for _ in range(REDRAWS):
@@ -146,6 +152,7 @@ def _labels_for(rng: np.random.Generator, topics: _Topics, row_topic: Ints) -> I
     low = np.where(inside, topics.cumulative[topics.start[row_topic]], 0.0)
     last = topics.cumulative[-1]
     high = np.where(inside, topics.cumulative[topics.start[row_topic + 1]], last)
+    # Inverse of the cumulative weights, on the interval of the topic or on all of it.
     at = low + rng.random(len(row_topic)) * (high - low)
     return topics.order[_positions(topics.cumulative, at)]
 
@@ -156,6 +163,7 @@ def _topics_at(topics: _Topics, at: Floats) -> Ints:
 
 def _positions(cumulative: Floats, at: Floats) -> Ints:
     found = np.searchsorted(cumulative, at, side="right") - 1
+    # Rounding may put a draw at the very end.
     return np.minimum(found, len(cumulative) - 2).astype(np.int64)
 
 
@@ -174,6 +182,7 @@ def _draw_words(
     lengths = np.diff(Y.indptr).astype(np.int64)
     word = _background_words(rng, d, len(row))
 
+    # One uniform number decides: noise, the topic of the row, or one of its labels.
     about_label = (kind >= noise) & (lengths[row] > 0)
     about_topic = about_label & (kind < noise + (1 - noise) * TOPIC_WORD_SHARE)
     about_label &= ~about_topic
@@ -186,6 +195,7 @@ def _draw_words(
     pick = Y.indptr[rows] + (rng.random(len(rows)) * lengths[rows]).astype(np.int64)
     own = Y.indices[pick].astype(np.int64) * words_per_label
     own += rng.integers(words_per_label, size=len(rows))
+    # Label j owns the words j w to j w + w - 1, shuffled; labels share some where d is small.
     word[about_label] = rng.permutation(d)[own % d]
 
     key, count = np.unique(row * d + word, return_counts=True)
@@ -193,6 +203,7 @@ def _draw_words(
 
 
 def _background_words(rng: np.random.Generator, d: int, size: int) -> Ints:
+    # Zipf: the word of rank r has weight 1 / r.
     cumulative = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, d + 1))])
     ranks = _positions(cumulative, rng.random(size) * cumulative[-1])
     return np.asarray(rng.permutation(d)[ranks], dtype=np.int64)

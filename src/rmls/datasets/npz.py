@@ -13,16 +13,15 @@ from scipy import sparse
 
 from rmls.core.errors import FileFormatError
 from rmls.core.sparse import INT32_MAX
-from rmls.datasets._files import (
+from rmls.datasets.dataset import Dataset
+from rmls.datasets.formats import (
+    Format,
     check_names_writable,
+    named_dataset,
     read_head,
-    read_names,
     replace_file,
-    stem_of,
     write_names,
 )
-from rmls.datasets.dataset import Dataset
-from rmls.datasets.formats import Format
 
 Array = NDArray[Any]
 REQUIRED = ("X_data", "X_indices", "X_indptr", "X_shape", "Y_indices", "Y_indptr", "Y_shape")
@@ -58,14 +57,7 @@ def read_npz(path: Path) -> Dataset:
     Y = _matrix(arrays, "Y", np.ones(len(arrays["Y_indices"]), dtype=np.int32), path)
     if X.shape[0] != Y.shape[0]:
         raise FileFormatError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}", path)
-    return Dataset(
-        X,
-        Y,
-        label_names=read_names(path, "labels", Y.shape[1]),
-        feature_names=read_names(path, "features", X.shape[1]),
-        n_train=_split(arrays, X.shape[0], path),
-        name=stem_of(path).name,
-    )
+    return named_dataset(path, X, Y, _split(arrays, X.shape[0], path))
 
 
 def write_npz(dataset: Dataset, path: Path) -> None:
@@ -122,6 +114,7 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> 
         raise FileFormatError(f"the array '{key}' announces more than the file holds", path)
     try:
         with archive.open(info) as stream:
+            # The length of a header has two bytes in version 1 and four in later ones.
             version = np.lib.format.read_magic(stream)
             reader = (
                 np.lib.format.read_array_header_1_0
@@ -130,6 +123,7 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> 
             )
             shape, _, dtype = reader(stream)
             rest = info.file_size - stream.tell()
+            # Unpickling objects runs code, and a false shape must not allocate memory.
             if len(shape) != 1 or dtype.hasobject or shape[0] * dtype.itemsize != rest:
                 raise FileFormatError(f"the array '{key}' is not a plain list of numbers", path)
             content = stream.read(rest)
@@ -160,6 +154,7 @@ def _matrix(arrays: dict[str, Array], which: str, data: Array, path: Path) -> sp
         (values, indices.astype(np.int32), indptr.astype(np.int64)),
         shape=(int(shape[0]), int(shape[1])),
     )
+    # Summing duplicates shows whether there were any.
     nnz = matrix.nnz
     matrix.sum_duplicates()
     if matrix.nnz != nnz:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,21 +10,15 @@ import numpy as np
 from scipy import sparse
 
 from rmls.core.errors import FileFormatError, InputError
-from rmls.datasets._files import (
-    check_names_writable,
-    read_names,
-    read_text_bytes,
-    stem_of,
-    write_atomic,
-    write_names,
-)
-from rmls.datasets._text import Layout, format_rows, parse_text
+from rmls.datasets._text import Layout, parse_text, write_text
 from rmls.datasets.dataset import Dataset
-from rmls.datasets.formats import Format
+from rmls.datasets.formats import Format, named_dataset, read_text_bytes
 
+# Our own first line; to other readers it is a comment.
 NOTE = re.compile(rb"# rmls((?: \w+=\d+)+)[ \t\r]*(?:\n|$)")
 LABELS = re.compile(rb"\d+(?:,\d+)*")
 PAIR = re.compile(rb"(?:\d+|qid):[-+.\w]+")
+# A row may have thousands of pairs; the first ones tell enough.
 SNIFFED_WORDS = 20
 
 
@@ -79,14 +72,7 @@ def read_svmlight(
     if n_train is not None and n_train > X.shape[0]:
         message = f"the comment announces {n_train} training rows, the file has {X.shape[0]} rows"
         raise FileFormatError(message, path, 1)
-    return Dataset(
-        X,
-        Y,
-        label_names=read_names(path, "labels", Y.shape[1]),
-        feature_names=read_names(path, "features", X.shape[1]),
-        n_train=n_train,
-        name=stem_of(path).name,
-    )
+    return named_dataset(path, X, Y, n_train)
 
 
 def _read_note(text: bytes) -> dict[str, int]:
@@ -101,6 +87,7 @@ def _columns(
     matrix: Any, lines: Any, zero_based: bool | str, size: int | None, path: Path
 ) -> sparse.csr_matrix:
     """Shift one-based indices down and set the number of columns."""
+    # Parsed labels are int32 and parsed values float32.
     what = "label" if matrix.dtype == np.int32 else "feature index"
     indices = matrix.indices
     lowest, highest = (int(indices.min()), int(indices.max())) if len(indices) else (1, 0)
@@ -133,12 +120,10 @@ def write_svmlight(dataset: Dataset, path: Path) -> None:
     """
     if dataset.n_samples == 0:
         raise InputError("svmlight text cannot hold a data set without rows.")
-    check_names_writable(dataset, path)
     split = "" if dataset.n_train is None else f" n_train={dataset.n_train}"
-    note = f"# rmls n_features={dataset.n_features} n_labels={dataset.n_labels}{split}\n"
+    note = f"# rmls n_features={dataset.n_features} n_labels={dataset.n_labels}{split}"
     # An explicit zero keeps a row that would otherwise be a blank line.
-    write_atomic(path, chain([note.encode()], format_rows(dataset, empty_row=" 0:0")))
-    write_names(dataset, path)
+    write_text(dataset, path, note, empty_row=" 0:0")
 
 
 def _sniff(head: bytes) -> bool:
@@ -147,6 +132,7 @@ def _sniff(head: bytes) -> bool:
         return True
     rows = (line.partition(b"#")[0].split(None, SNIFFED_WORDS) for line in head.split(b"\n"))
     words = next((row for row in rows if row), [])[:SNIFFED_WORDS]
+    # A row without labels begins with a pair.
     pairs = words[1:] if words and LABELS.fullmatch(words[0]) else words
     return bool(words) and all(PAIR.fullmatch(pair) for pair in pairs)
 

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
 from pathlib import Path
 
 from rmls.core.errors import FileFormatError
 from rmls.core.sparse import INT32_MAX
-from rmls.datasets._files import (
-    check_names_writable,
-    read_names,
-    read_text_bytes,
-    stem_of,
-    write_atomic,
-    write_names,
-)
-from rmls.datasets._text import Layout, format_rows, parse_text
+from rmls.datasets._text import Layout, parse_text, write_text
 from rmls.datasets.dataset import Dataset
-from rmls.datasets.formats import Format
+from rmls.datasets.formats import Format, named_dataset, read_text_bytes
 
+# Three counts and nothing else: no row of the other formats looks like it.
 HEADER = re.compile(rb"[ \t]*(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]*\r?(?:\n|$)")
 
 
@@ -52,19 +44,14 @@ def read_xmc(path: Path) -> Dataset:
     if not 1 <= d <= INT32_MAX or not 1 <= m <= INT32_MAX:
         raise FileFormatError(f"the header announces {d} features and {m} labels", path, 1)
     text = _without_blank_tail(text, header.end(), n)
+    # A last line without its end is a row too.
     n_lines = text.count(b"\n", header.end()) + (not text.endswith(b"\n"))
     if n_lines != n:
         message = f"the header announces {n} rows, the file has {n_lines}"
         raise FileFormatError(message, path, 1)
     parsed = parse_text(text, Layout(header.end(), 2, d, m), path)
     parsed.X.eliminate_zeros()
-    return Dataset(
-        parsed.X,
-        parsed.Y,
-        label_names=read_names(path, "labels", m),
-        feature_names=read_names(path, "features", d),
-        name=stem_of(path).name,
-    )
+    return named_dataset(path, parsed.X, parsed.Y)
 
 
 def _without_blank_tail(text: bytes, start: int, n: int) -> bytes:
@@ -75,6 +62,7 @@ def _without_blank_tail(text: bytes, start: int, n: int) -> bytes:
     n_filled = filled.count(b"\n", start) + 1 if len(filled) > start else 0
     if n_filled > n:
         return text
+    # The end of the last filled row, and one for every blank row that was announced.
     return filled + b"\n" * (n - n_filled + (n_filled > 0))
 
 
@@ -89,17 +77,14 @@ def write_xmc(dataset: Dataset, path: Path) -> None:
     >>> path.read_text()
     '1 2 2\\n0,1 1:0.5\\n'
     """
-    check_names_writable(dataset, path)
-    header = f"{dataset.n_samples} {dataset.n_features} {dataset.n_labels}\n".encode()
-    write_atomic(path, chain([header], format_rows(dataset)))
-    write_names(dataset, path)
+    write_text(dataset, path, f"{dataset.n_samples} {dataset.n_features} {dataset.n_labels}")
 
 
 FORMAT = Format(
     name="xmc",
     extensions=(".xmc",),
     description="extreme classification repository text: 'n d m', then 'l1,l2 f:v f:v'",
-    sniff=lambda head: HEADER.match(head) is not None,
+    sniff=HEADER.match,
     read=read_xmc,
     write=write_xmc,
     keeps_split=False,

@@ -4,12 +4,18 @@ Everything here works on a `rmls.core.ranking.Ranking` of scores from any librar
 """
 
 from rmls.decide.batch import MacroF1TopK
-from rmls.decide.calibration import METHODS, Calibration, fit_calibration
-from rmls.decide.counts import ScoreCounts
+from rmls.decide.calibration import METHODS, Calibration, ScoreCounts, fit_calibration
 from rmls.decide.expected import ExpectedF1, ExpectedJaccard
 from rmls.decide.gfm import choose_f_sets, maximize_f
-from rmls.decide.names import make_rule, shown_names
-from rmls.decide.rules import Cardinality, CardinalityCount, Rule, Threshold, TopK
+from rmls.decide.rules import (
+    Cardinality,
+    CardinalityCount,
+    Rule,
+    Threshold,
+    TopK,
+    make_rule,
+    shown_names,
+)
 from rmls.decide.thresholds import MacroF1, MicroF1, fit_macro_f1, fit_micro_f1
 from rmls.decide.weighted import MacroRecallTopK, PropensityTopK, TailTopK
 

@@ -59,6 +59,8 @@ class MacroF1TopK(Rule):
         from rmls.kernels.cpu.decide.ascent import ascend
 
         ranking = ranking.top(self.top)
+        # Expected F of label j: 2 hits_j / (size_j + expected_j). No row can be decided without the
+        # others.
         expected = np.bincount(ranking.labels, ranking.scores, ranking.n_labels)
         chosen = ranking.positions < self.k
         ascend(

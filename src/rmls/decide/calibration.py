@@ -7,19 +7,33 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.core.numeric import fit_logistic, sigmoid
 from rmls.core.options import check_choice
 from rmls.core.ranking import Ranking
-from rmls.decide.counts import Floats, ScoreCounts
+from rmls.core.sparse import as_label_csr
 
 METHODS = ("auto", "temperature", "platt", "isotonic")
+# Fewer positives would let a free curve follow their noise.
 OWN_CURVE_POSITIVES = 100
+# A priori a label is within a factor of e of the common odds, two times out of three.
 BIAS_DEVIATION = 1.0
 NEWTON_STEPS = 25
-MOST_LOGIT = 15.0
+# A probability of 3e-7, or 1 minus that.
+MAX_LOGIT = 15.0
+# Numbers of a block of labels x bins: 512 kB of float64, which stays in the cache.
 CHUNK = 1 << 16
-LEAST_SLOPE = 0.01
+# In units of the deviation of the scores: a curve that keeps rising keeps their order.
+MIN_SLOPE = 0.01
+Floats = NDArray[np.float64]
+
+# Two tables of float32: 8 MB, unless 24 bins a label are more.
+MAX_COUNTS = 1 << 20
+MAX_BINS, MIN_BINS = 256, 24
+# Of the range of the first block, on both sides; what lies beyond goes to the outermost bins.
+MARGIN = 0.1
 
 
 @dataclass(frozen=True)
@@ -125,18 +139,21 @@ def fit_calibration(counts: ScoreCounts, method: str = "auto") -> Calibration:
     total, positive = (_sum_labels(c) for c in (counts.total, counts.positive))
     if not positive.any():
         raise InputError("calibration needs held-out rows with labels; there are none.")
+    # Logits slope s + offset: the fallback of the curve where bins are empty, and beyond the grid.
     slope, offset = fit_line(centres, total, positive)
     line = slope * centres + offset
     rising = method in ("auto", "isotonic")
     curve = fit_curve(centres, total, positive, line) if rising else line
     bias = np.zeros(counts.n_labels)
     if method != "platt":
+        # One number a label is what few rows can support; the shape of the curve is shared.
         bias = fit_biases(curve, counts.total, counts.positive)
     curves, curve_of = [curve], np.zeros(counts.n_labels, dtype=np.int32)
     if method == "isotonic":
         for label in np.flatnonzero(counts.positive.sum(axis=1) >= OWN_CURVE_POSITIVES):
             own = (counts.total[label].astype(float), counts.positive[label].astype(float))
             curve_of[label] = len(curves)
+            # Bins without pairs follow the common curve with the bias that the label had.
             curves.append(fit_curve(centres, *own, curve + bias[label]))
             bias[label] = 0.0
     return Calibration(
@@ -161,31 +178,17 @@ def fit_line(scores: Floats, total: Floats, positive: Floats) -> tuple[float, fl
     """
     middle = float(np.average(scores, weights=total))
     spread = float(np.sqrt(np.average((scores - middle) ** 2, weights=total)))
+    # At least one bin, where all scores are nearly equal.
     spread = max(spread, float(scores[1] - scores[0]))
     scaled = (scores - middle) / spread
     rate = np.clip(positive.sum() / total.sum(), 1e-9, 1 - 1e-9)
     start, one = float(np.log(rate / (1 - rate))), np.ones_like(scaled)
-    slope, offset = _regress(np.stack([scaled, one]), total, positive, [0.0, start], 0 * one)
-    if slope < LEAST_SLOPE:
-        slope = LEAST_SLOPE
-        (offset,) = _regress(one[None], total, positive, [start], slope * scaled)
+    line = np.stack([scaled, one], axis=1)
+    slope, offset = fit_logistic(line, total, positive, start=[0.0, start])
+    if slope < MIN_SLOPE:
+        slope, known = MIN_SLOPE, MIN_SLOPE * scaled
+        (offset,) = fit_logistic(one[:, None], total, positive, start=[start], offset=known)
     return float(slope / spread), float(offset - slope * middle / spread)
-
-
-def _regress(
-    design: Floats, total: Floats, positive: Floats, start: list[float], known: Floats
-) -> Floats:
-    """Return the coefficients of a logistic regression whose logits have a ``known`` part."""
-    theta = np.asarray(start)
-    for _ in range(4 * NEWTON_STEPS):
-        p = _sigmoid(theta @ design + known)
-        gradient = design @ (total * p - positive)
-        hessian = (design * (total * p * (1 - p))) @ design.T + 1e-9 * np.eye(len(theta))
-        move = np.linalg.solve(hessian, gradient)
-        theta = theta - move * min(1.0, 2.0 / max(float(np.abs(move).max()), 1e-12))
-        if np.abs(move).max() < 1e-8:
-            break
-    return theta
 
 
 def fit_curve(scores: Floats, total: Floats, positive: Floats, line: Floats) -> Floats:
@@ -196,8 +199,10 @@ def fit_curve(scores: Floats, total: Floats, positive: Floats, line: Floats) -> 
     the curve rises with a tenth of the slope of the line, so that no two scores become equal.
     """
     weight = total + 1e-3 + np.minimum(1.0, 0.01 * total)
-    right = positive + (weight - total) * _sigmoid(line)
+    right = positive + (weight - total) * sigmoid(line)
     blocks: list[tuple[float, float, float]] = []
+    # Pooled adjacent violators: a bin joins the ones before while its share is not above theirs.
+    # Every bin is pooled once: linear time.
     for block in zip(scores * weight, right, weight, strict=True):
         x, y, w = block
         while blocks and blocks[-1][1] * w >= y * blocks[-1][2]:
@@ -206,7 +211,8 @@ def fit_curve(scores: Floats, total: Floats, positive: Floats, line: Floats) -> 
         blocks.append((x, y, w))
     pooled = np.asarray(blocks)
     share = np.clip(pooled[:, 1] / pooled[:, 2], 1e-7, 1 - 1e-7)
-    logits = np.clip(np.log(share / (1 - share)), -MOST_LOGIT, MOST_LOGIT)
+    logits = np.clip(np.log(share / (1 - share)), -MAX_LOGIT, MAX_LOGIT)
+    # The mean score of a block: straight lines between them rise where steps would tie scores.
     knots = pooled[:, 0] / pooled[:, 2]
     slope = 0.1 * (line[-1] - line[0]) / (scores[-1] - scores[0])
     beyond = scores - np.clip(scores, knots[0], knots[-1])
@@ -229,7 +235,8 @@ def _fit_biases(curve: Floats, total: NDArray[Any], positive: NDArray[Any]) -> F
     observed = positive.sum(axis=1, dtype=np.float64)
     precision = 1.0 / BIAS_DEVIATION**2
     for _ in range(NEWTON_STEPS):
-        p = _sigmoid(curve + bias[:, None])
+        p = sigmoid(curve + bias[:, None])
+        # d/db of the log loss: expected minus observed positives, and the pull of the prior.
         gradient = np.einsum("ij,ij->i", total, p) - observed + precision * bias
         hessian = np.einsum("ij,ij->i", total, p * (1 - p)) + precision
         move = np.clip(gradient / hessian, -1.0, 1.0)
@@ -239,5 +246,129 @@ def _fit_biases(curve: Floats, total: NDArray[Any], positive: NDArray[Any]) -> F
     return bias
 
 
-def _sigmoid(logits: Floats) -> Floats:
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * logits)))
+@dataclass
+class ScoreCounts:
+    """How often the labels get a score, and how often they are relevant then.
+
+    Memory is that of the bins, whatever the number of rows: at most a million bins, or 24 a label.
+
+    Attributes
+    ----------
+    low, step : float
+        Bin b of a label holds scores from ``low + b * step``.
+    total, positive : ndarray of float32, shape (n_labels, n_bins)
+        Weight of all pairs of row and label, and of the relevant ones.
+
+    Examples
+    --------
+    >>> counts = ScoreCounts.covering([[-2.0, 2.0]])
+    >>> counts.add([[-1.0, 1.0], [0.5, -2.0]], [[0, 1], [1, 0]])
+    >>> float(counts.total.sum()), counts.positive.sum(axis=1).tolist()
+    (4.0, [1.0, 1.0])
+    """
+
+    low: float
+    step: float
+    total: NDArray[np.float32]
+    positive: NDArray[np.float32]
+
+    @classmethod
+    def covering(cls, scores: Any) -> ScoreCounts:
+        """Return empty counts for scores that lie about where those of a first block lie.
+
+        Parameters
+        ----------
+        scores : array-like or sparse matrix of shape (n_rows, n_labels)
+        """
+        block: Any = scores if sparse.issparse(scores) else np.asarray(scores, dtype=np.float32)
+        values = sparse.csr_matrix(block).data if sparse.issparse(scores) else block
+        if block.ndim != 2 or not values.size:
+            raise InputError("bins are laid over a block of scores (rows × labels) that has some.")
+        low, high = float(values.min()), float(values.max())
+        _check_finite(low, high)
+        # Bins wide enough for float32 to tell apart, where all scores are nearly equal.
+        margin = MARGIN * (high - low) + 1e-4 * max(abs(low), abs(high)) or 1e-3
+        n_labels = int(block.shape[1])
+        n_bins = int(np.clip(MAX_COUNTS // n_labels, MIN_BINS, MAX_BINS))
+        step = (high - low + 2 * margin) / n_bins
+        empty = np.zeros((2, n_labels, n_bins), dtype=np.float32)
+        return cls(low - margin, step, empty[0], empty[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self.total)
+
+    @property
+    def centres(self) -> Floats:
+        """Score in the middle of every bin."""
+        return np.asarray(self.low + self.step * (np.arange(self.total.shape[1]) + 0.5))
+
+    def add(self, scores: Any, Y: Any, weights: ArrayLike | None = None) -> None:
+        """Count a block of scores; ``Y`` says which labels are relevant.
+
+        Parameters
+        ----------
+        scores : array-like or sparse matrix of shape (n_rows, n_labels)
+            Of a sparse matrix the stored entries count, zeros among them, and no others.
+        Y : array-like or sparse matrix of 0/1, shape (n_rows, n_labels)
+        weights : array-like of shape (n_rows,), optional
+        """
+        listed = sparse.issparse(scores)
+        block: Any = sparse.csr_matrix(scores) if listed else np.asarray(scores, dtype=np.float32)
+        truth = as_label_csr(Y)
+        if block.shape != truth.shape or block.shape[1] != self.n_labels:
+            raise InputError(
+                f"scores of shape {block.shape} and labels of shape {truth.shape} do not fit "
+                f"{self.n_labels} labels."
+            )
+        rows = np.ones(block.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+        if rows.shape != block.shape[:1]:
+            raise InputError(f"weights of shape {rows.shape} do not fit {block.shape[0]} rows.")
+        if listed:
+            self._add_entries(block, truth, rows)
+        else:
+            self._add_block(np.ascontiguousarray(block), truth, rows)
+
+    def _add_block(
+        self, block: NDArray[np.float32], truth: sparse.csr_matrix, weights: Floats
+    ) -> None:
+        from rmls.kernels.cpu.decide.blocks import count_block
+
+        if block.size:
+            _check_finite(float(block.min()), float(block.max()))
+        count_block(
+            block,
+            truth.indptr.astype(np.int64),
+            truth.indices.astype(np.int64),
+            weights.astype(np.float32),
+            np.float32(self.low),
+            np.float32(self.step),
+            self.total,
+            self.positive,
+        )
+
+    def _add_entries(
+        self, listed: sparse.csr_matrix, truth: sparse.csr_matrix, weights: Floats
+    ) -> None:
+        if not listed.nnz:
+            return
+        _check_finite(float(listed.data.min()), float(listed.data.max()))
+        rows = np.repeat(np.arange(listed.shape[0], dtype=np.int64), np.diff(listed.indptr))
+        true_rows = np.repeat(np.arange(truth.shape[0], dtype=np.int64), np.diff(truth.indptr))
+        # (row, label) as one number: membership without a dense matrix.
+        relevant = np.isin(
+            rows * self.n_labels + listed.indices, true_rows * self.n_labels + truth.indices
+        )
+        n_bins = self.total.shape[1]
+        places = np.clip((listed.data - self.low) / self.step, 0, n_bins - 1).astype(np.int64)
+        # (label, bin) as one number: a single count fills the table.
+        index = listed.indices.astype(np.int64) * n_bins + places
+        for counts, chosen in ((self.total, slice(None)), (self.positive, relevant)):
+            added = np.bincount(index[chosen], weights[rows][chosen], counts.size)
+            counts += added.reshape(counts.shape).astype(np.float32)
+
+
+def _check_finite(*values: float) -> None:
+    if not np.isfinite(values).all():
+        raise InputError("scores must be finite numbers to be counted.")

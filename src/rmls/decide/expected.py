@@ -14,6 +14,7 @@ from rmls.decide.rules import Rule
 
 Floats = NDArray[np.float64]
 
+# Correct to the last digits (docs/decisions.md).
 N_NODES = 24
 FEW = 0.02
 """Labels below this probability are counted by their sum alone."""
@@ -24,6 +25,7 @@ class _BestSize(Rule):
     """Take the best labels of every row, as many as promise the best value."""
 
     needs_probabilities: ClassVar[bool] = True
+    _kernel: ClassVar[str] = ""
 
     def keep(self, ranking: Ranking) -> Ranking:
         """Return the best set of every row: at least one label, unless all are impossible.
@@ -33,23 +35,24 @@ class _BestSize(Rule):
         Labels that are not listed count with ``ranking.rest`` in the expected size of the truth.
         24 visits of every entry, given that they are sorted.
         """
+        from rmls.kernels.cpu.decide import expectation
+
+        # Many improbable labels act on the size of the truth as a Poisson number with this mean.
         rest = ranking.rest if ranking.rest is not None else np.zeros(ranking.n_samples)
         sizes = np.zeros(ranking.n_samples, dtype=np.int64)
         scores = ranking.scores.astype(np.float64)
-        self._best_sizes(ranking.indptr, scores, rest.astype(np.float64), *_quadrature(), sizes)
+        best_sizes = getattr(expectation, self._kernel)
+        best_sizes(ranking.indptr, scores, rest.astype(np.float64), *_quadrature(), sizes)
         return ranking.where(ranking.positions < np.repeat(sizes, ranking.lengths))
 
     def lowest(self, block: NDArray[np.float32]) -> Any:
         """Return for each row a probability below which no label can be in the best set."""
         best = block.max(axis=1).astype(np.float64)
         mass = block.sum(axis=1, dtype=np.float64)
-        return np.minimum(self._least(best, mass), FEW).astype(np.float32)[:, None]
+        # Labels below go to ``rest`` unseen: only a few of m are sorted.
+        return np.minimum(self._min_probability(best, mass), FEW).astype(np.float32)[:, None]
 
-    def _best_sizes(self, *arguments: Any) -> None:
-        """Call the kernel."""
-        raise NotImplementedError
-
-    def _least(self, best: Floats, mass: Floats) -> Floats:
+    def _min_probability(self, best: Floats, mass: Floats) -> Floats:
         """Return what any label of the best set must promise at least."""
         raise NotImplementedError
 
@@ -72,13 +75,9 @@ class ExpectedF1(_BestSize):
     """
 
     name: ClassVar[str] = "f1"
+    _kernel: ClassVar[str] = "best_sizes_f"
 
-    def _best_sizes(self, *arguments: Any) -> None:
-        from rmls.kernels.cpu.decide.expectation import best_sizes_f
-
-        best_sizes_f(*arguments)
-
-    def _least(self, best: Floats, mass: Floats) -> Floats:
+    def _min_probability(self, best: Floats, mass: Floats) -> Floats:
         # The last label of the best set has p >= 3/8 F, and F >= 2 best / (2 + mass).
         return 0.75 * best / (2 + mass)
 
@@ -99,13 +98,9 @@ class ExpectedJaccard(_BestSize):
     """
 
     name: ClassVar[str] = "jaccard"
+    _kernel: ClassVar[str] = "best_sizes_jaccard"
 
-    def _best_sizes(self, *arguments: Any) -> None:
-        from rmls.kernels.cpu.decide.expectation import best_sizes_jaccard
-
-        best_sizes_jaccard(*arguments)
-
-    def _least(self, best: Floats, mass: Floats) -> Floats:
+    def _min_probability(self, best: Floats, mass: Floats) -> Floats:
         # The last label of the best set has p >= 2/5 J, and J >= best / (1 + mass).
         return 0.4 * best / (1 + mass)
 
@@ -114,4 +109,5 @@ class ExpectedJaccard(_BestSize):
 def _quadrature() -> tuple[Floats, Floats]:
     """Return nodes and weights of Gauss and Legendre on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
+    # From [-1, 1] to [0, 1], where 1/(k + n) is the integral of t^(k + n - 1).
     return (nodes + 1) / 2, weights / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from numbers import Real
@@ -15,8 +16,11 @@ from rmls.core.errors import InputError
 from rmls.core.options import check_whole
 from rmls.core.ranking import Ranking
 
+# Each costs one evaluation of the metric.
 N_THRESHOLDS = 64
+# 2 MB of float32 at a time: bounds the copies that sorting makes.
 CHUNK_SCORES = 1 << 19
+RULES: dict[str, type[Rule]] = {}
 
 
 @dataclass(frozen=True)
@@ -24,11 +28,17 @@ class Rule:
     """A decision rule. `top`, `above` and `lowest` say which part of the scores it must see.
 
     Rules that need probabilities take calibrated ones; the scores of any ranking will do for the
-    others. A rule that depends on the training set is bound to its label counts first.
+    others. A rule that depends on the training set is bound to its label counts first. A subclass
+    with a `name` can be made from that name.
     """
 
     name: ClassVar[str] = ""
     needs_probabilities: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        # A rule with a name is known to `make_rule` because it exists.
+        if cls.name:
+            RULES[cls.name] = cls
 
     @property
     def top(self) -> int | None:
@@ -81,33 +91,6 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class TopK(Rule):
-    """Take the best ``k`` labels of every row.
-
-    Examples
-    --------
-    >>> TopK(1).select(Ranking.from_dense([[0.2, 0.7]])).toarray().tolist()
-    [[0, 1]]
-    """
-
-    name: ClassVar[str] = "top_k"
-    k: int = 5
-
-    def __post_init__(self) -> None:
-        check_whole("k", self.k, 1)
-        object.__setattr__(self, "k", int(self.k))
-
-    @property
-    def top(self) -> int:
-        """Number of best labels the rule looks at."""
-        return self.k
-
-    def keep(self, ranking: Ranking) -> Ranking:
-        """Return the best k labels of every row."""
-        return ranking.top(self.k)
-
-
-@dataclass(frozen=True)
 class _Cut(Rule):
     """Take every label that scores at least ``value``."""
 
@@ -148,6 +131,39 @@ class Cardinality(_Cut):
     """One threshold, so that training rows get as many labels as they have (the paper's rule)."""
 
     name: ClassVar[str] = "cardinality"
+
+
+@dataclass(frozen=True)
+class _BestK(Rule):
+    """Look at the best ``k`` labels of every row."""
+
+    k: int = 5
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k, 1)
+        object.__setattr__(self, "k", int(self.k))
+
+    @property
+    def top(self) -> int:
+        """Number of best labels the rule looks at."""
+        return self.k
+
+
+@dataclass(frozen=True)
+class TopK(_BestK):
+    """Take the best ``k`` labels of every row.
+
+    Examples
+    --------
+    >>> TopK(1).select(Ranking.from_dense([[0.2, 0.7]])).toarray().tolist()
+    [[0, 1]]
+    """
+
+    name: ClassVar[str] = "top_k"
+
+    def keep(self, ranking: Ranking) -> Ranking:
+        """Return the best k labels of every row."""
+        return ranking.top(self.k)
 
 
 @dataclass(frozen=True)
@@ -200,6 +216,7 @@ class Threshold(_Cut):
 def _candidates(ranking: Ranking) -> list[float]:
     """Return thresholds between distinct scores, dense where few labels are predicted."""
     scores = np.unique(ranking.scores.astype(np.float64))[::-1]
+    # Geometric in the rank: good sets are small, and there a step must be a single label.
     ranks = np.unique(np.geomspace(1, len(scores), N_THRESHOLDS).astype(int)) - 1
     below = scores[np.minimum(ranks + 1, len(scores) - 1)]
     return [float(value) for value in (scores[ranks] + below) / 2]
@@ -231,8 +248,9 @@ class CardinalityCount:
             self._add(block[chunk], weights[chunk])
 
     def _add(self, block: NDArray[np.float32], weights: NDArray[np.float64]) -> None:
-        floor = self._scores[-1] if self._is_full() else self._lowest_needed(block, weights)
-        rows, columns = np.nonzero(block >= floor)
+        # Once enough scores are kept, only those above the lowest of them can move the threshold.
+        lowest = self._scores[-1] if self._is_full() else self._lowest_needed(block, weights)
+        rows, columns = np.nonzero(block >= lowest)
         scores = np.concatenate([self._scores, block[rows, columns]])
         counts = np.concatenate([self._weights, weights[rows]])
         order = np.argsort(-scores, kind="stable")
@@ -246,16 +264,91 @@ class CardinalityCount:
         if self.wanted <= 0 or not len(self._scores):
             return float(np.finfo(np.float32).max)
         total = np.cumsum(self._weights)
+        # Sums of weights round: a count reached up to 1e-12 is reached.
         last = min(int(np.searchsorted(total, self.wanted * (1 - 1e-12))), len(total) - 1)
         following = min(last + 1, len(total) - 1)
         return (float(self._scores[last]) + float(self._scores[following])) / 2
 
     def _lowest_needed(self, block: NDArray[np.float32], weights: NDArray[np.float64]) -> float:
         """Return a score below which nothing of this block can matter."""
+        # Weights are at least the smallest: wanted / min(weights) scores always suffice.
         if self.wanted >= (block.size - 2) * float(weights.min()):
             return -np.inf
-        most = int(np.ceil(self.wanted / weights.min())) + 2
-        return float(np.partition(block, block.size - most, axis=None)[block.size - most])
+        place = block.size - int(np.ceil(self.wanted / weights.min())) - 2
+        return float(np.partition(block, place, axis=None)[place])
 
     def _is_full(self) -> bool:
         return len(self._weights) > 1 and bool(self._weights[:-1].sum() >= self.wanted)
+
+
+def make_rule(spec: str | Rule | dict[str, Any]) -> Rule:
+    """Return a rule from its name, its `as_dict` form, or itself.
+
+    Parameters
+    ----------
+    spec : str, dict or Rule
+        Names are ``cardinality``, ``top_5``, ``threshold``, ``round``, ``f1``, ``jaccard``,
+        ``micro_f1``, ``macro_f1``, ``psp@5``, ``macro_recall@5``, ``macro_f1@5`` and
+        ``tail@5=0.3``, with any number of labels for 5.
+
+    Examples
+    --------
+    >>> make_rule("top_3"), make_rule("psp@3")
+    (TopK(k=3), PropensityTopK(k=3))
+    >>> make_rule("round")
+    Threshold(value=0.0, metric='example_f1')
+    >>> make_rule("tail@5=0.3")
+    TailTopK(k=5, tail=0.3)
+    >>> make_rule("best")
+    Traceback (most recent call last):
+    rmls.core.errors.InputError: decision must be one of cardinality, top_5, threshold, round...
+    """
+    if isinstance(spec, Rule):
+        return spec
+    values = dict(spec) if isinstance(spec, dict) else _read_name(spec)
+    rule = RULES.get(str(values.pop("name", None)))
+    if rule is None:
+        raise InputError(
+            f"decision must be one of {', '.join(shown_names())} or a rule of rmls.decide; "
+            f"got {spec!r}."
+        )
+    try:
+        return rule(**values)
+    except TypeError as error:
+        raise InputError(
+            f"the decision rule {rule.name!r} cannot be made from {spec!r}."
+        ) from error
+
+
+def shown_names() -> list[str]:
+    """Return the names as a user writes them.
+
+    Examples
+    --------
+    >>> shown_names()[:4]
+    ['cardinality', 'top_5', 'threshold', 'round']
+    """
+    special = {"top_k": "top_5", "tail@k": "tail@5=0.5", "threshold": "threshold, round"}
+    shown = ", ".join(special.get(name, name.replace("@k", "@5")) for name in RULES)
+    return shown.split(", ")
+
+
+def _read_name(text: Any) -> dict[str, Any]:
+    """Return the name and the values in a text such as ``tail@5=0.3``."""
+    if not isinstance(text, str):
+        return {"name": text}
+    if text == "round":
+        return {"name": "threshold", "value": 0.0}
+    if match := re.fullmatch(r"top_([0-9]{1,9})", text):
+        return {"name": "top_k", "k": int(match[1])}
+    if match := re.fullmatch(r"([a-z_0-9]+)@([0-9]{1,9})(?:=([0-9.]+))?", text):
+        values: dict[str, Any] = {"name": f"{match[1]}@k", "k": int(match[2])}
+        return values if match[3] is None else {**values, "tail": _number(match[3], text)}
+    return {"name": text}
+
+
+def _number(digits: str, text: str) -> float:
+    try:
+        return float(digits)
+    except ValueError:
+        raise InputError(f"the decision rule {text!r} needs a number behind '='.") from None

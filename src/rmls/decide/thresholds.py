@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from rmls.core.errors import InputError
 from rmls.core.ranking import Ranking
-from rmls.decide.calibration import Calibration
-from rmls.decide.counts import Floats, ScoreCounts
+from rmls.decide.calibration import Calibration, Floats, ScoreCounts
 from rmls.decide.rules import Rule, _Cut
 
 N_CUTS = 200
+# Geometric: the best threshold is half of the best F, which is small for rare labels.
 CUTS = np.geomspace(1e-3, 0.95, N_CUTS)
+# Bounds the tables: 512 labels x 201 cuts.
 LABELS_AT_ONCE = 512
+# Positives that the common threshold is worth: the best cut of three positives is their noise.
 SHRINKAGE = 10.0
 
 
@@ -95,6 +97,7 @@ def fit_micro_f1(counts: ScoreCounts, calibration: Calibration) -> MicroF1:
     counted = np.asarray(counts.total.any(axis=1))
     for _, tp, taken in _cumulate(counts, calibration, counted):
         hits, sizes = hits + tp.sum(axis=0), sizes + taken.sum(axis=0)
+    # F = 2 tp / (predicted + true), at all cuts at once.
     values = 2 * hits / (sizes + counts.positive.sum(dtype=np.float64))
     return MicroF1(float(CUTS[int(np.argmax(values))]))
 
@@ -120,6 +123,7 @@ def fit_macro_f1(
         summed += values.sum(axis=0)
         best[labels] = CUTS[np.argmax(values, axis=1)]
     common = CUTS[int(np.argmax(summed))]
+    # t_j = (n_j best_j + c t) / (n_j + c).
     share = n_positive / np.maximum(n_positive + shrinkage, 1e-12)
     mixed = share * best + (1 - share) * common
     return MacroF1(mixed.astype(np.float32))
@@ -133,6 +137,7 @@ def _cumulate(
     centres = counts.centres.astype(np.float32)[:, None]
     for start in range(0, len(chosen), LABELS_AT_ONCE):
         some = chosen[start : start + LABELS_AT_ONCE]
+        # A bin is taken as a whole, at the probability of its centre: no score is needed again.
         probabilities = calibration.probabilities(np.repeat(centres, len(some), axis=1), some)
         places = np.searchsorted(CUTS, probabilities.T, side="right")
         n_labels = len(places)
@@ -141,5 +146,6 @@ def _cumulate(
         for weights in (counts.positive[some], counts.total[some]):
             binned = np.bincount(index.ravel(), weights.ravel(), n_labels * (N_CUTS + 1))
             table = binned.reshape(n_labels, N_CUTS + 1)
+            # Summed from the largest cut down; the first column lies below every cut.
             sums.append(np.cumsum(table[:, ::-1], axis=1, dtype=np.float64)[:, ::-1][:, 1:])
         yield some, sums[0], sums[1]

@@ -9,28 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rmls.core.errors import InputError
-from rmls.core.options import check_number, check_whole
-from rmls.core.propensity import propensities
+from rmls.core.frequency import propensities
+from rmls.core.options import check_number
 from rmls.core.ranking import Ranking
-from rmls.decide.rules import Rule
+from rmls.decide.rules import Rule, _BestK
 
 
 @dataclass(frozen=True)
-class _WeightedTopK(Rule):
+class _WeightedTopK(_BestK):
     """Take the k labels with the best ``weight * probability`` of every row."""
 
     needs_probabilities: ClassVar[bool] = True
-    k: int = 5
     label_weights: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        check_whole("k", self.k, 1)
-        object.__setattr__(self, "k", int(self.k))
-
-    @property
-    def top(self) -> int:
-        """Number of best labels the rule takes."""
-        return self.k
 
     @property
     def weights(self) -> NDArray[np.float32] | None:
@@ -61,6 +51,7 @@ class _WeightedTopK(Rule):
                 f"the rule {self.name!r} is bound to {len(self.label_weights)} labels, but the "
                 f"ranking is of {ranking.n_labels}."
             )
+        # Expected gain is a sum of w_j p_j over the set: the k largest products are the best set.
         weighted = ranking.scores * self.label_weights[ranking.labels]
         order = np.empty(len(weighted), dtype=np.int64)
         order_rows(ranking.indptr, ranking.labels, weighted, order)
@@ -91,6 +82,7 @@ class PropensityTopK(_WeightedTopK):
     name: ClassVar[str] = "psp@k"
 
     def _weigh(self, counts: NDArray[np.float64], n_samples: int) -> NDArray[np.float64]:
+        # A recorded label stands for 1 / p_j true ones, of which the others were missed.
         return 1.0 / propensities(counts, n_samples)
 
 
@@ -101,6 +93,7 @@ class MacroRecallTopK(_WeightedTopK):
     name: ClassVar[str] = "macro_recall@k"
 
     def _weigh(self, counts: NDArray[np.float64], n_samples: int) -> NDArray[np.float64]:
+        # A hit on label j adds 1 / n_j to the sum of the recalls.
         return frequency_weights(counts, 1.0)
 
 
@@ -139,5 +132,5 @@ def frequency_weights(counts: NDArray[np.float64], power: float) -> NDArray[np.f
     >>> frequency_weights(np.array([99.0, 24.0]), 0.5).tolist()
     [1.0, 2.0]
     """
-    most = counts.max(initial=0.0) + 1
-    return np.asarray((most / (counts + 1)) ** power)
+    largest = counts.max(initial=0.0) + 1
+    return np.asarray((largest / (counts + 1)) ** power)

@@ -14,9 +14,13 @@ from rmls.core.errors import InputError
 Mode = Literal["none", "l2", "log_l2", "standardize", "rescale"]
 MODES: tuple[Mode, ...] = ("none", "l2", "log_l2", "standardize", "rescale")
 
+# Centring fills the zeros: from this share on a CSR matrix takes the memory of a dense one anyway.
 DENSE_SHARE = 0.5
+# Rows rounded in a text file are still of unit length.
 UNIT_TOLERANCE = 0.01
+# An outlier must not outweigh all other features of its row.
 MAX_DEVIATIONS = 8.0
+# Enough to see the kind of the numbers; the whole matrix is not scanned for that.
 LOOK_AT = 50_000
 
 
@@ -55,12 +59,14 @@ class Normalizer:
             return X
         if self.mode == "standardize":
             deviations = (X.toarray() - self.mean) * self.scale
+            # Columns are scaled by 1 / sqrt(d) as well, which makes rows of about unit length.
             bound = np.float32(MAX_DEVIATIONS / np.sqrt(X.shape[1]))
             return sparse.csr_matrix(np.clip(deviations, -bound, bound))
         if self.mode == "rescale":
             bound = np.float32(MAX_DEVIATIONS)
             values = np.clip(X.data * self.scale[X.indices], -bound, bound)
         else:
+            # The tenth occurrence of a word says less than the first.
             values = np.log1p(np.maximum(X.data, 0)) if self.mode == "log_l2" else X.data
         return unit_rows(_with_values(X, values))
 
@@ -118,6 +124,7 @@ def fit_normalizer(
     mean = np.asarray(chosen.T @ share).ravel()
     square = np.asarray(_with_values(chosen, chosen.data.astype(np.float64) ** 2).T @ share).ravel()
     if mode == "rescale":
+        # Not centred: a shift would fill the zeros of a sparse matrix.
         root = np.sqrt(square)
         return Normalizer("rescale", empty, _reciprocal(root))
     deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
@@ -133,6 +140,7 @@ def choose_mode(X: sparse.csr_matrix) -> Mode:
         return "none"
     lengths = np.sqrt(_row_sums(X, X.data**2))
     lengths = lengths[lengths > 0]
+    # One row may have unit length by chance.
     if len(lengths) > 1 and np.mean(np.abs(lengths - 1.0) < UNIT_TOLERANCE) > 0.99:
         return "none"
     if X.nnz >= DENSE_SHARE * X.shape[0] * X.shape[1]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rmls.core.lazy import lazy_names
 from rmls.imbalance.folds import StratifiedFolds, assign_folds
 from rmls.imbalance.plot import plot_imbalance
 from rmls.imbalance.report import GroupSummary, ImbalanceReport, describe, summarise_groups
@@ -58,9 +58,5 @@ __all__ = [
     "summarise_groups",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a resampler on first use: the statistics do without scikit-learn."""
-    if name in RESAMPLERS:
-        return getattr(import_module(f"{__name__}.{name.lower()}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# On first use: the statistics do without scikit-learn.
+__getattr__ = lazy_names(__name__, {name: f".{name.lower()}" for name in RESAMPLERS})

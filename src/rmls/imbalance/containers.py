@@ -64,9 +64,9 @@ def like_labels(Y: Any, restored: Any) -> Any:
     Examples
     --------
     >>> Y = sparse.csc_array(np.eye(2, dtype=bool))
-    >>> like_labels(Y, sparse.csr_matrix([[1, 0]]))
-    <Compressed Sparse Column sparse array of dtype 'bool'
-        with 1 stored elements and shape (1, 2)>
+    >>> found = like_labels(Y, sparse.csr_matrix([[1, 0]]))
+    >>> type(found).__name__, found.dtype.name, found.toarray().tolist()
+    ('csc_array', 'bool', [[True, False]])
     """
     given: Any = Y
     if not sparse.issparse(Y):

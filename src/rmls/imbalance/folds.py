@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 
 # A share of 0.29 of 100 rows is 29 rows, though the product of floats is below 29.
 ROUNDING = 1e-6
+# Shares such as 1/3 rarely have the sum 1 exactly; they are divided by it.
 SUM_TOLERANCE = 1e-6
 # Three temporary arrays of floats and one of int32 per label and fold.
 CELL_BYTES = 28
@@ -185,6 +186,7 @@ def _round_sizes(shares: Floats, n_samples: int) -> Indices:
         )
     exact = shares * n_samples
     sizes = np.floor(exact + ROUNDING).astype(np.int64)
+    # The negated remainder; rounded, so that equal shares tie and the first fold wins.
     largest = np.argsort(np.round(sizes - exact, 6), kind="stable")
     sizes[largest[: n_samples - sizes.sum()]] += 1
     if sizes.min() == 0:
@@ -210,8 +212,11 @@ def _standardise(
         sparse.hstack([Y, sparse.csr_matrix(bare[:, None])], format="csr")[rows]
     )
     counts = np.diff(matrix.indptr)
+    # A random number for every row, and for a column their wrapping sum: different columns have
+    # different sums but for a chance near 2**-64.
     marks = generator.integers(2**64, size=len(rows), dtype=np.uint64)
     fingerprints = matrix.astype(np.uint64).T @ marks
+    # Ascending counts: labels without rows come first and are cut off.
     order = np.lexsort((fingerprints, counts))
     sorted_matrix = matrix[:, order[np.count_nonzero(counts == 0) :]].tocsr()
     sorted_matrix.sort_indices()
@@ -235,6 +240,7 @@ def _prepare(matrix: sparse.csr_matrix, shares: Floats) -> tuple[Labels, Spread]
     from rmls.kernels.cpu.imbalance import stratify as kernels
 
     (n_samples, n_labels), n_folds = matrix.shape, len(shares)
+    # The second part is the table of waiting rows, one for every pair of folds.
     needed = CELL_BYTES * n_labels * n_folds + 8 * n_folds**2
     require_memory(needed, f"stratifying {n_folds} folds", "ask for fewer folds")
     by_label = matrix.tocsc()
@@ -244,10 +250,12 @@ def _prepare(matrix: sparse.csr_matrix, shares: Floats) -> tuple[Labels, Spread]
         row_labels=matrix.indices.astype(np.int32),
         label_start=by_label.indptr.astype(np.int64),
         label_rows=by_label.indices.astype(np.int32),
+        # A row too many matters more to a label that has few.
         weights=1 / counts,
         row_weights=matrix @ (1 / counts),
     )
     exact = counts[:, None] * shares
+    # The excess of a fold without rows is -(share rounded down + share rounded up).
     even = np.floor(exact + ROUNDING) + np.ceil(exact - ROUNDING)
     fold = np.full(n_samples, kernels.NONE, dtype=np.int64)
     return labels, kernels.Spread(fold, -even.astype(np.int32))
@@ -274,12 +282,12 @@ def _swap_rows(labels: Labels, spread: Spread, tolerances: Floats) -> Indices:
 
     n_folds = spread.excess.shape[1]
     waiting = np.full((n_folds, n_folds), kernels.NONE, dtype=np.int64)
-    best, least = spread.fold.copy(), kernels.measure_unevenness(labels, spread)
+    best, lowest = spread.fold.copy(), kernels.measure_unevenness(labels, spread)
     for tolerance in tolerances:
-        if least == 0:
+        if lowest == 0:
             break
         kernels.swap_rows(labels, spread, waiting, tolerance)
         unevenness = kernels.measure_unevenness(labels, spread)
-        if unevenness < least:
-            best, least = spread.fold.copy(), unevenness
+        if unevenness < lowest:
+            best, lowest = spread.fold.copy(), unevenness
     return best

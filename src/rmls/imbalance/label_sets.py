@@ -26,6 +26,7 @@ def group_by_set(Y: sparse.csr_matrix, generator: np.random.Generator) -> list[I
     bags: dict[bytes, list[int]] = {}
     for row, (start, stop) in enumerate(pairwise(Y.indptr.tolist())):
         if stop > start:
+            # Indices are sorted, so that equal sets have equal bytes.
             bags.setdefault(Y.indices[start:stop].tobytes(), []).append(row)
     found = list(bags.values())
     shuffled = [found[place] for place in generator.permutation(len(found)).tolist()]
@@ -39,7 +40,7 @@ def share_out(target: int, room: Any) -> Indices:
     ----------
     target : int
     room : sequence of int
-        The most that each bag can take.
+        How many each bag can take.
 
     Examples
     --------
@@ -48,7 +49,8 @@ def share_out(target: int, room: Any) -> Indices:
     """
     given = np.zeros(len(room), np.int64)
     left = target
-    for turn, most in enumerate(room):
-        given[turn] = min(int(most), left // (len(room) - turn))
+    for turn, limit in enumerate(room):
+        # An equal part of what is left; a full bag leaves more to those behind it.
+        given[turn] = min(int(limit), left // (len(room) - turn))
         left -= int(given[turn])
     return given

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
+from numpy.random import Generator
 
-from rmls.core.options import check_number
+from rmls.core.options import Option, positive
 from rmls.imbalance.label_sets import group_by_set, share_out
 from rmls.imbalance.minority import count_share
-from rmls.imbalance.resampling import Changes, Indices, Resampler
+from rmls.imbalance.resampling import Changes, Csr, Indices, Resampler
 
 
 class LPROS(Resampler):
@@ -56,22 +56,16 @@ class LPROS(Resampler):
     [7.0, 7.0]
     """
 
+    _options: ClassVar[dict[str, Option]] = {"sampling_strategy": positive()}
+
     def __init__(self, sampling_strategy: float = 0.25, *, random_state: Any = 0) -> None:
         self.sampling_strategy = sampling_strategy
         self.random_state = random_state
 
-    def _check_options(self) -> None:
-        check_number("sampling_strategy", self.sampling_strategy, positive=True)
-
-    def _fit_resample(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: Indices,
-        generator: np.random.Generator,
-    ) -> Changes:
+    def _fit_resample(self, X: Csr, Y: Csr, rows: Indices, generator: Generator) -> Changes:
         bags = group_by_set(Y, generator)
         sizes = np.array([len(bag) for bag in bags])
+        # From large to small: what cannot be divided equally goes to the rarest.
         few = bags[: np.count_nonzero(sizes < sizes.mean())][::-1]
         room = np.ceil(sizes.mean()) - [len(bag) for bag in few]
         given = share_out(count_share(self.sampling_strategy, Y.shape[0]), room)

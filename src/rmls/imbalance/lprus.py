@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
+from numpy.random import Generator
 
-from rmls.core.options import check_share
+from rmls.core.options import Option, share
 from rmls.imbalance.label_sets import group_by_set, share_out
 from rmls.imbalance.minority import count_share
-from rmls.imbalance.resampling import Changes, Indices, Resampler
+from rmls.imbalance.resampling import Changes, Csr, Indices, Resampler
 
 
 class LPRUS(Resampler):
@@ -55,22 +55,16 @@ class LPRUS(Resampler):
     [['law'], ['law'], ['law'], ['law'], ['law'], ['law', 'tax']]
     """
 
+    _options: ClassVar[dict[str, Option]] = {"sampling_strategy": share()}
+
     def __init__(self, sampling_strategy: float = 0.25, *, random_state: Any = 0) -> None:
         self.sampling_strategy = sampling_strategy
         self.random_state = random_state
 
-    def _check_options(self) -> None:
-        check_share("sampling_strategy", self.sampling_strategy)
-
-    def _fit_resample(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: Indices,
-        generator: np.random.Generator,
-    ) -> Changes:
+    def _fit_resample(self, X: Csr, Y: Csr, rows: Indices, generator: Generator) -> Changes:
         bags = group_by_set(Y, generator)
         sizes = np.array([len(bag) for bag in bags])
+        # Bags ascend in size: the majority is behind the mean.
         many = bags[np.count_nonzero(sizes <= sizes.mean()) :]
         room = [len(bag) for bag in many] - np.floor(sizes.mean())
         given = share_out(count_share(self.sampling_strategy, Y.shape[0]), room)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
+from numpy.random import Generator
 
-from rmls.core.options import check_number
+from rmls.core.options import Option, positive
 from rmls.core.sparse import label_counts
 from rmls.imbalance.minority import count_share, find_sides
-from rmls.imbalance.resampling import Changes, Indices, Resampler
+from rmls.imbalance.resampling import Changes, Csr, Indices, Resampler
 
 
 class MLROS(Resampler):
@@ -58,28 +58,24 @@ class MLROS(Resampler):
     ([7.0], [['law', 'tax']])
     """
 
+    _options: ClassVar[dict[str, Option]] = {"sampling_strategy": positive()}
+
     def __init__(self, sampling_strategy: float = 0.25, *, random_state: Any = 0) -> None:
         self.sampling_strategy = sampling_strategy
         self.random_state = random_state
 
-    def _check_options(self) -> None:
-        check_number("sampling_strategy", self.sampling_strategy, positive=True)
-
-    def _fit_resample(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: Indices,
-        generator: np.random.Generator,
-    ) -> Changes:
-        from rmls.kernels.cpu.imbalance import turns as kernels
+    def _fit_resample(self, X: Csr, Y: Csr, rows: Indices, generator: Generator) -> Changes:
+        from rmls.kernels.cpu.imbalance import round_robin as kernels
 
         sides = find_sides(Y)
+        # Labels come by ascending count: the rarest one has the first turn.
         chosen = np.flatnonzero(sides.minority)
         draws = generator.random(count_share(self.sampling_strategy, Y.shape[0]))
         added = np.empty(len(draws), np.int64)
         by_label = Y[:, chosen].tocsc()
         bags = kernels.Bags(chosen, by_label.indptr, by_label.indices)
         of_row = kernels.Rows(Y.indptr, Y.indices)
-        n_added = kernels.clone_in_turns(of_row, bags, label_counts(Y), sides.mean_ir, draws, added)
+        n_added = kernels.clone_round_robin(
+            of_row, bags, label_counts(Y), sides.mean_ir, draws, added
+        )
         return Changes(np.ones(Y.shape[0], bool), added[:n_added])

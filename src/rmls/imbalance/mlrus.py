@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy import sparse
 
-from rmls.core.options import check_choice, check_share
+from rmls.core.options import Option, choice, share, store_params
 from rmls.core.sparse import label_counts
 from rmls.imbalance.minority import Sides, count_share, find_sides
-from rmls.imbalance.resampling import Changes, Indices, Resampler
+from rmls.imbalance.resampling import Changes, Csr, Indices, Resampler
 
-DRAWS = ("rows", "labels")
+Mask = NDArray[np.bool_]
 
 
 class MLRUS(Resampler):
@@ -66,29 +66,26 @@ class MLRUS(Resampler):
     (4, ['law', 'tax'])
     """
 
+    _options: ClassVar[dict[str, Option]] = {
+        "sampling_strategy": share(),
+        "draw": choice("rows", "labels"),
+    }
+
+    sampling_strategy: float
+    draw: str
+
     def __init__(
         self, sampling_strategy: float = 0.25, *, draw: str = "rows", random_state: Any = 0
     ) -> None:
-        self.sampling_strategy = sampling_strategy
-        self.draw = draw
-        self.random_state = random_state
+        store_params(self, locals())
 
-    def _check_options(self) -> None:
-        check_share("sampling_strategy", self.sampling_strategy)
-        check_choice("draw", self.draw, DRAWS)
-
-    def _fit_resample(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: Indices,
-        generator: np.random.Generator,
-    ) -> Changes:
+    def _fit_resample(self, X: Csr, Y: Csr, rows: Indices, generator: Generator) -> Changes:
         sides = find_sides(Y)
+        # A row that also has a minority label is never deleted.
         free = _has_one(Y, sides.majority) & ~_has_one(Y, sides.minority)
         target = count_share(self.sampling_strategy, Y.shape[0])
         if self.draw == "labels":
-            deleted = _delete_in_turns(Y, sides, free, target, generator)
+            deleted = _delete_round_robin(Y, sides, free, target, generator)
         else:
             may_go = np.flatnonzero(free)
             deleted = np.zeros(Y.shape[0], bool)
@@ -96,40 +93,35 @@ class MLRUS(Resampler):
         return Changes(~deleted, np.empty(0, np.int64))
 
 
-def _has_one(Y: sparse.csr_matrix, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _has_one(Y: Csr, chosen: Mask) -> Mask:
     """Tell for every row whether it has one of the chosen labels."""
-    result: NDArray[np.bool_] = Y @ chosen.astype(np.int32) > 0
+    result: Mask = Y @ chosen.astype(np.int32) > 0
     return result
 
 
-def _delete_in_turns(
-    Y: sparse.csr_matrix,
-    sides: Sides,
-    free: NDArray[np.bool_],
-    target: int,
-    generator: np.random.Generator,
-) -> NDArray[np.bool_]:
-    from rmls.kernels.cpu.imbalance import turns as kernels
+def _delete_round_robin(
+    Y: Csr, sides: Sides, free: Mask, target: int, generator: Generator
+) -> Mask:
+    from rmls.kernels.cpu.imbalance import round_robin as kernels
 
+    # Labels come by ascending count: the most frequent one has the first turn.
     chosen = np.flatnonzero(sides.majority)[::-1]
     bags = kernels.Bags(chosen, *_shuffle_bags(Y, chosen, free, generator))
     deleted = np.zeros(Y.shape[0], bool)
     of_row = kernels.Rows(Y.indptr, Y.indices)
-    kernels.delete_in_turns(of_row, bags, label_counts(Y), sides.mean_ir, target, deleted)
+    kernels.delete_round_robin(of_row, bags, label_counts(Y), sides.mean_ir, target, deleted)
     return deleted
 
 
 def _shuffle_bags(
-    Y: sparse.csr_matrix,
-    chosen: Indices,
-    free: NDArray[np.bool_],
-    generator: np.random.Generator,
+    Y: Csr, chosen: Indices, free: Mask, generator: Generator
 ) -> tuple[Indices, Indices]:
     """Return where the bag of each chosen label starts, and its free rows in random order."""
     by_label = Y[:, chosen].tocsc()
     bag = np.repeat(np.arange(len(chosen)), np.diff(by_label.indptr))
     there = np.flatnonzero(free[by_label.indices])
     bag, rows = bag[there], by_label.indices[there].astype(np.int64)
+    # Random keys within the bags: one sort shuffles all of them.
     order = np.lexsort((generator.random(len(rows)), bag))
     start = np.concatenate([[0], np.cumsum(np.bincount(bag, minlength=len(chosen)))])
     return start.astype(np.int64), rows[order]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmls.core.options import check_choice, check_number, check_whole
+from rmls.core.options import Option, choice, positive, store_params, whole
 from rmls.imbalance.minority import count_share, find_sides
-from rmls.imbalance.resampling import Changes, Indices, Resampler
+from rmls.imbalance.resampling import Changes, Csr, Indices, Resampler
 
 # Rows of the output that are made at a time: labels of all voters are counted before the vote.
 BLOCK = 1 << 14
@@ -83,7 +84,17 @@ class MLSMOTE(Resampler):
     ([['tax'], ['tax']], True)
     """
 
+    _options: ClassVar[dict[str, Option]] = {
+        "n_neighbors": whole(1),
+        "labels": choice(*VOTES),
+        "sampling_strategy": positive(),
+    }
+
     n_synthetic_: int
+
+    n_neighbors: int
+    labels: str
+    sampling_strategy: float
 
     def __init__(
         self,
@@ -93,23 +104,9 @@ class MLSMOTE(Resampler):
         sampling_strategy: float = 1.0,
         random_state: Any = 0,
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.labels = labels
-        self.sampling_strategy = sampling_strategy
-        self.random_state = random_state
+        store_params(self, locals())
 
-    def _check_options(self) -> None:
-        check_whole("n_neighbors", self.n_neighbors, 1)
-        check_choice("labels", self.labels, list(VOTES))
-        check_number("sampling_strategy", self.sampling_strategy, positive=True)
-
-    def _fit_resample(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: Indices,
-        generator: np.random.Generator,
-    ) -> Changes:
+    def _fit_resample(self, X: Csr, Y: Csr, rows: Indices, generator: Generator) -> Changes:
         by_label = Y[:, find_sides(Y).minority].tocsc()
         by_label = by_label[:, np.diff(by_label.indptr) > 1]
         members, start = by_label.indices.astype(np.int64), by_label.indptr.astype(np.int64)
@@ -119,6 +116,7 @@ class MLSMOTE(Resampler):
         for block in _blocks(chosen):
             seeds, neighbours = members[block], near[block]
             labels.append(self._vote(Y, seeds, neighbours))
+            # The padding stands behind the neighbours: the first n_near places can be drawn.
             n_near = (neighbours >= 0).sum(axis=1)
             pick = (generator.random(len(seeds)) * n_near).astype(np.int64)
             references = neighbours[np.arange(len(seeds)), pick]
@@ -131,7 +129,7 @@ class MLSMOTE(Resampler):
             sparse.vstack(made, format="csr"),
         )
 
-    def _draw_seeds(self, n_members: int, generator: np.random.Generator) -> Indices:
+    def _draw_seeds(self, n_members: int, generator: Generator) -> Indices:
         """Return which members of the bags are a seed, once for every new row."""
         whole = int(self.sampling_strategy)
         more = count_share(self.sampling_strategy - whole, n_members)
@@ -141,17 +139,16 @@ class MLSMOTE(Resampler):
         times[extra] += 1
         return np.repeat(everyone, times)
 
-    def _vote(self, Y: sparse.csr_matrix, seeds: Indices, near: Indices) -> sparse.csr_matrix:
+    def _vote(self, Y: Csr, seeds: Indices, near: Indices) -> Csr:
         """Return the labels of new rows, from those of the seeds and their neighbours."""
+        # A 0/1 matrix, new rows by voting rows, times Y counts the votes of every label.
         voters = np.column_stack([seeds, near])
         there = voters >= 0
         n_voters = there.sum(axis=1)
         indptr = np.concatenate([[0], np.cumsum(n_voters)])
         ones = np.ones(int(indptr[-1]), np.int32)
         shape = (len(seeds), Y.shape[0])
-        counts: sparse.csr_matrix = (
-            sparse.csr_matrix((ones, voters[there], indptr), shape=shape) @ Y
-        )
+        counts: Csr = sparse.csr_matrix((ones, voters[there], indptr), shape=shape) @ Y
         of_row = np.repeat(n_voters, np.diff(counts.indptr))
         counts.data = VOTES[self.labels](counts.data, of_row).astype(np.int32)
         counts.eliminate_zeros()
@@ -163,9 +160,7 @@ def _blocks(chosen: Indices) -> Iterator[Indices]:
         yield chosen[start : start + BLOCK]
 
 
-def _search(
-    X: sparse.csr_matrix, rows: Indices, start: Indices, members: Indices, k: int
-) -> Indices:
+def _search(X: Csr, rows: Indices, start: Indices, members: Indices, k: int) -> Indices:
     """Return the neighbours of every member inside its bag, numbered like the members; -1 pads."""
     from rmls.kernels.cpu.imbalance import bag_neighbours as kernels
 
@@ -174,6 +169,7 @@ def _search(
     if not near.size:
         return near
     there = rows[members]
+    # One index serves all bags in turn: it has room for the largest.
     entries = int(np.add.reduceat(np.diff(X.indptr)[there], start[:-1]).max())
     index = kernels.Index(
         np.empty(X.shape[1], np.int64),
@@ -186,19 +182,19 @@ def _search(
     squares[used] = X[used].astype(np.float64).power(2).sum(axis=1).A1
     features = kernels.Csr(X.indptr, X.indices, X.data)
     kernels.nearest_in_bags(features, squares, start, there, index, near)
+    # The extra last place is index -1: padding maps to itself.
     canonical = np.empty(len(rows) + 1, np.int64)
     canonical[rows], canonical[kernels.NONE] = np.arange(len(rows)), kernels.NONE
     return canonical[near]
 
 
-def _interpolate(
-    X: sparse.csr_matrix, seeds: Indices, references: Indices, generator: np.random.Generator
-) -> sparse.csr_matrix:
+def _interpolate(X: Csr, seeds: Indices, references: Indices, generator: Generator) -> Csr:
     """Return rows between seeds and references; every feature moves by a share of its own."""
     base = X[seeds]
     step = X[references] - base
+    # x + u (r - x) with u drawn for every stored difference, in the order of the features.
     step.sort_indices()
     step.data *= generator.random(len(step.data)).astype(step.dtype)
-    made: sparse.csr_matrix = base + step
+    made: Csr = base + step
     made.eliminate_zeros()
     return made

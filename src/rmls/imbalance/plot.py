@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmls.core.errors import InputError
+from rmls.core.files import replacing
 from rmls.core.frequency import GROUP_NAMES, group_labels
 from rmls.core.optional import import_extra
 from rmls.imbalance.report import ImbalanceReport, describe
@@ -18,8 +19,10 @@ FORMATS = ("png", "svg", "pdf")
 SHADES = ("#d1495b", "#edae49", "#30638e")
 INK = "#22313f"
 BARS = "#6b7a8f"
-MOST_BARS = 60
-MOST_DOTS = 200
+# Beyond it a bar stands for several numbers of labels.
+MAX_BARS = 60
+# Beyond it dots would merge into a thick line.
+MAX_DOTS = 200
 
 
 def plot_imbalance(
@@ -60,7 +63,8 @@ def plot_imbalance(
     _draw_frequencies(left, report)
     _draw_row_sizes(right, report)
     if target is not None:
-        _write(figure, target)
+        with replacing(target) as stream:
+            figure.savefig(stream, format=target.suffix.lstrip(".").lower(), dpi=150)
     return figure
 
 
@@ -74,7 +78,7 @@ def _draw_frequencies(axes: Any, report: ImbalanceReport) -> None:
     ranks = np.arange(1, len(counts) + 1)
     _shade_groups(axes, report, len(counts))
     corners = _corners(counts)
-    dots = "o" if len(counts) <= MOST_DOTS else ""
+    dots = "o" if len(counts) <= MAX_DOTS else ""
     axes.plot(ranks[corners], counts[corners], color=INK, linewidth=1.8, marker=dots, markersize=3)
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -88,6 +92,7 @@ def _shade_groups(axes: Any, report: ImbalanceReport, n_used: int) -> None:
     sizes = np.bincount(
         group_labels(report.label_counts)[report.label_counts > 0], minlength=len(GROUP_NAMES)
     )
+    # Ranks are whole numbers: areas meet halfway, and the last one fills the axis.
     edges = np.concatenate([[0], np.cumsum(sizes)]) + 0.5
     edges[-1] = n_used * 1.12
     for position, group in enumerate(report.groups):
@@ -110,7 +115,7 @@ def _corners(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def _draw_row_sizes(axes: Any, report: ImbalanceReport) -> None:
     longest = _longest_drawn(report.row_sizes)
-    width = 1 + longest // MOST_BARS
+    width = 1 + longest // MAX_BARS
     edges = np.arange(0, longest + width + 1, width) - 0.5
     beyond = report.row_sizes[report.row_sizes > edges[-1]]
     note = f"\n({len(beyond):,} rows with up to {beyond.max():,} not shown)" if len(beyond) else ""
@@ -126,8 +131,8 @@ def _draw_row_sizes(axes: Any, report: ImbalanceReport) -> None:
 
 def _longest_drawn(row_sizes: NDArray[np.int64]) -> int:
     """Leave out the longest half percent of rows where they would squeeze the others."""
-    longest, usual = int(row_sizes.max()), int(np.quantile(row_sizes, 0.995))
-    return longest if longest <= max(2 * usual, MOST_BARS // 3) else usual
+    longest, typical = int(row_sizes.max()), int(np.quantile(row_sizes, 0.995))
+    return longest if longest <= max(2 * typical, MAX_BARS // 3) else typical
 
 
 def _dress(axes: Any, title: str, x: str, y: str) -> None:
@@ -155,13 +160,3 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
     if not target.parent.is_dir():
         raise InputError(f"{target.parent} is not a folder; create it before drawing into it.")
     return target
-
-
-def _write(figure: Any, target: Path) -> None:
-    """Write beside the target, then rename, so that no half picture is ever seen."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        figure.savefig(temporary, format=target.suffix.lstrip(".").lower(), dpi=150)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)

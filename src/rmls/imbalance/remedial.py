@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from scipy import sparse
 
 from rmls.core.errors import InputError
 from rmls.core.options import check_number
 from rmls.imbalance.minority import find_sides
-from rmls.imbalance.resampling import Changes, Indices, Resampler
+from rmls.imbalance.resampling import Changes, Csr, Indices, Resampler
 from rmls.imbalance.statistics import scumble_per_row
 
 
@@ -71,13 +72,7 @@ class REMEDIAL(Resampler):
         else:
             check_number("threshold", self.threshold, positive=False)
 
-    def _fit_resample(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: Indices,
-        generator: np.random.Generator,
-    ) -> Changes:
+    def _fit_resample(self, X: Csr, Y: Csr, rows: Indices, generator: Generator) -> Changes:
         minority = find_sides(Y).minority
         scores = scumble_per_row(Y)
         level: Any = scores.mean() if self.threshold == "mean" else self.threshold
@@ -93,7 +88,7 @@ class REMEDIAL(Resampler):
         return Changes(np.ones(Y.shape[0], bool), added, labels)
 
 
-def _select(Y: sparse.csr_matrix, of_row: Any, chosen: Any) -> sparse.csr_matrix:
+def _select(Y: Csr, of_row: Any, chosen: Any) -> Csr:
     """Return the chosen assignments of ``Y``."""
     sizes = np.bincount(of_row[chosen], minlength=Y.shape[0])
     indptr = np.concatenate([[0], np.cumsum(sizes)])

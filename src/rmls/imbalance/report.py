@@ -29,7 +29,7 @@ class GroupSummary:
     label_share, positive_share : float
         Its share of all labels and of all label assignments.
     min_count, max_count : int
-        Fewest and most rows of a label in the group; 0 for an empty group.
+        Minimum and maximum number of rows of a label in the group; 0 for an empty group.
 
     Examples
     --------
@@ -101,6 +101,7 @@ class ImbalanceReport:
         """
         result: dict[str, Any] = {}
         for name, value in vars(self).items():
+            # JSON has neither nan nor inf.
             if isinstance(value, float) and not math.isfinite(value):
                 result[name] = None
             elif not isinstance(value, np.ndarray):

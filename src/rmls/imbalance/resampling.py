@@ -1,23 +1,26 @@
-"""What every resampler shares: the doors, the order of rows and labels, the containers."""
+"""What every resampler shares: input checks, the order of rows and labels, the containers."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from rmls.core.canonical import canonical_order
 from rmls.core.errors import InputError
 from rmls.core.labels import read_labels
-from rmls.core.options import read_seed
+from rmls.core.options import Option, read_seed
+from rmls.core.sparse import canonical_order
 from rmls.imbalance.containers import like_features, like_labels
 
 Indices = NDArray[np.int64]
-LEAST = 2
+Csr = sparse.csr_matrix
+# One row or one label has nothing to be compared with.
+MIN_SIZE = 2
 
 
 class Changes(NamedTuple):
@@ -37,14 +40,14 @@ class Changes(NamedTuple):
 
     kept: NDArray[np.bool_]
     added: Indices
-    labels: sparse.csr_matrix | None = None
-    synthetic: sparse.csr_matrix | None = None
+    labels: Csr | None = None
+    synthetic: Csr | None = None
 
 
 class Resampler(BaseEstimator):  # type: ignore[misc]
     """Base of the methods that add or remove rows to even out the labels.
 
-    A subclass defines ``_check_options()`` and
+    A subclass declares its options in ``_options`` and defines
     ``_fit_resample(X, Y, rows, generator) -> Changes``. The labels ``Y`` come with rows and columns
     in the canonical order, labels by ascending count; row i of ``Y`` belongs to row ``rows[i]`` of
     ``X``. So no result depends on the order in which rows or labels were given.
@@ -55,6 +58,8 @@ class Resampler(BaseEstimator):  # type: ignore[misc]
         For every row of the output the row of ``X`` that it is, or was made from.
     n_features_in_ : int
     """
+
+    _options: ClassVar[dict[str, Option]] = {}
 
     sample_indices_: Indices
 
@@ -100,24 +105,21 @@ class Resampler(BaseEstimator):  # type: ignore[misc]
         )
 
     def _check_options(self) -> None:
+        """Raise one sentence for the first option that is not what ``_options`` says."""
+        for name, option in self._options.items():
+            option.check(name, getattr(self, name))
+
+    def _fit_resample(self, X: Csr, Y: Csr, rows: Indices, generator: Generator) -> Changes:
         raise NotImplementedError
 
-    def _fit_resample(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: Indices,
-        generator: np.random.Generator,
-    ) -> Changes:
-        raise NotImplementedError
-
-    def _read_features(self, X: Any) -> sparse.csr_matrix:
+    def _read_features(self, X: Any) -> Csr:
         """Return the features as canonical CSR, in their type if that is a float."""
         try:
             checked = validate_data(self, X, accept_sparse=True, dtype=[np.float64, np.float32])
         except ValueError as error:
             # scikit-learn adds a paragraph of advice behind its sentence.
             raise InputError(str(error).partition("\n")[0]) from error
+        # It may be the caller's own matrix: copied before it is changed.
         matrix = sparse.csr_matrix(checked)
         if not matrix.has_canonical_format:
             matrix = matrix.copy()
@@ -134,21 +136,22 @@ class Resampler(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _check_problem(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+def _check_problem(X: Csr, Y: Csr) -> None:
     if X.shape[0] != Y.shape[0]:
         raise InputError(
             f"Y has {Y.shape[0]} rows but X has {X.shape[0]}; both need one row per sample."
         )
     for size, what in zip(Y.shape, ("row", "label"), strict=True):
-        if size < LEAST:
-            raise InputError(f"Y has {size} {what}; balancing needs at least {LEAST} {what}s.")
+        if size < MIN_SIZE:
+            raise InputError(f"Y has {size} {what}; balancing needs at least {MIN_SIZE} {what}s.")
     if not Y.nnz:
         raise InputError("no row of Y has a label; there is nothing to balance.")
 
 
-def _restore_order(changes: Changes, kept: Indices, columns: Indices) -> sparse.csr_matrix:
+def _restore_order(changes: Changes, kept: Indices, columns: Indices) -> Csr:
     """Return the labels of a method's output with rows and columns as they were given."""
     assert changes.labels is not None
+    # place[i] is where row i stands in the output; argsort inverts the order of the columns.
     place = np.cumsum(changes.kept) - 1
     n_kept = len(kept)
     order = np.concatenate([place[kept], n_kept + np.arange(len(changes.added))])

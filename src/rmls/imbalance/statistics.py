@@ -166,6 +166,7 @@ def scumble_per_row(Y: Any) -> Floats:
     ratios = irlbl(matrix)[matrix.indices]
     rows = np.repeat(np.arange(len(sizes)), sizes)
     sums = np.bincount(rows, ratios, minlength=len(sizes))
+    # The geometric mean is exp(Σ log r / n), which cannot overflow.
     logs = np.bincount(rows, np.log(ratios), minlength=len(sizes))
     result = np.zeros(len(sizes))
     n_active = sizes[several]

@@ -1,7 +1,6 @@
 """Metrics of label sets and rankings, in time proportional to the labels that are there."""
 
-from rmls.core.frequency import GROUP_NAMES, group_labels
-from rmls.core.propensity import propensities
+from rmls.core.frequency import GROUP_NAMES, group_labels, propensities
 from rmls.metrics.evaluation import evaluate
 from rmls.metrics.example import (
     example_accuracy,

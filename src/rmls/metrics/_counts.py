@@ -115,6 +115,7 @@ class HitTable:
             return self
         if k > self.k:
             raise InputError(f"the best {self.k} labels were counted; {k} need a new count.")
+        # Hits of a smaller k are a part of those of a larger one: nothing is searched again.
         hits = self.hits.where(self.hits.positions < k)
         return replace(self, ranking=self.ranking.top(k), hits=hits, k=k)
 
@@ -166,6 +167,7 @@ def count_sets(Y_true: Any, Y_pred: Any) -> SetCounts:
     true = check_truth(Y_true)
     predicted = as_label_csr(Y_pred, "Y_pred")
     check_shape("Y_pred", predicted.shape, true.shape)
+    # A sparse product of 0/1 entries is the intersection: O(nnz), never rows x labels.
     return SetCounts(true, predicted, true.multiply(predicted).tocsr())
 
 
@@ -176,6 +178,7 @@ def count_hits(Y_true: Any, ranking: Any, k: int) -> HitTable:
         return ranking.top(k)
     true = check_truth(Y_true)
     top = as_ranking(ranking, true.shape).top(k)
+    # Positions from 1 on: times the truth, each hit keeps its position, and none is lost as a zero.
     ranks = sparse.csr_matrix(
         (top.positions + 1, top.labels.copy(), top.indptr.copy()), shape=true.shape
     )
@@ -191,6 +194,7 @@ def count_hits(Y_true: Any, ranking: Any, k: int) -> HitTable:
 def _row_sizes(matrix: sparse.csr_matrix, group: Mask | None) -> Ints:
     if group is None:
         return np.diff(matrix.indptr).astype(np.int64)
+    # A product with the mask counts the labels of the group; no column is copied.
     sizes: Ints = (matrix @ group.astype(np.int32)).astype(np.int64)
     return sizes
 

@@ -1,4 +1,4 @@
-"""The door of the metrics: label sets, rankings, weights and k, checked once."""
+"""The input of the metrics: label sets, rankings, weights and k, checked once."""
 
 from __future__ import annotations
 
@@ -29,17 +29,23 @@ def as_ranking(scores: Any, shape: tuple[int, ...]) -> Ranking:
     """Return a ranking of the expected shape from a `Ranking`, a sparse or a dense array."""
     if isinstance(scores, Ranking):
         check_shape("ranking", (scores.n_samples, scores.n_labels), shape)
-        _check_labels(scores)
+        check_label_numbers("ranking", scores.labels, scores.n_labels)
         _check_scores(scores.scores)
         return scores
     if sparse.issparse(scores):
         return _rank_stored(scores, shape)
-    dense = _as_floats(scores, "ranking")
-    if dense.ndim != 2:
-        raise InputError(f"ranking must be 2-d (rows × labels); got {dense.ndim} dimension(s).")
-    check_shape("ranking", dense.shape, shape)
+    dense = as_dense(scores, "ranking", shape)
     _check_scores(dense)
     return Ranking.from_dense(dense)
+
+
+def as_dense(values: Any, name: str, shape: tuple[int, ...]) -> Floats:
+    """Return a dense array of numbers of the expected shape, or say what ``name`` must be."""
+    dense = _as_floats(values, name)
+    if dense.ndim != 2:
+        raise InputError(f"{name} must be 2-d (rows × labels); got {dense.ndim} dimension(s).")
+    check_shape(name, dense.shape, shape)
+    return dense
 
 
 def check_k(k: Any) -> None:
@@ -51,6 +57,7 @@ def check_k(k: Any) -> None:
 def divide(numerator: Any, denominator: Any, otherwise: ArrayLike = 0.0) -> Floats:
     """Divide element by element, with ``otherwise`` where the denominator is 0."""
     denominator = np.asarray(denominator, dtype=np.float64)
+    # Written only where there is a denominator: no warning, and no NaN to repair.
     result: Floats = np.array(np.broadcast_to(otherwise, denominator.shape), dtype=np.float64)
     np.divide(numerator, denominator, out=result, where=denominator != 0)
     return result
@@ -90,13 +97,11 @@ def _check_scores(scores: Any) -> None:
         raise InputError("ranking holds NaN scores; every score must be a number.")
 
 
-def _check_labels(ranking: Ranking) -> None:
-    labels = ranking.labels
-    if labels.size and (labels.min() < 0 or labels.max() >= ranking.n_labels):
+def check_label_numbers(name: str, labels: NDArray[Any], n_labels: int) -> None:
+    """Refuse numbers that no label has."""
+    if labels.size and (labels.min() < 0 or labels.max() >= n_labels):
         wrong = labels.min() if labels.min() < 0 else labels.max()
-        raise InputError(
-            f"ranking names label {wrong}; labels run from 0 to {ranking.n_labels - 1}."
-        )
+        raise InputError(f"{name} names label {wrong}; labels run from 0 to {n_labels - 1}.")
 
 
 def check_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> None:

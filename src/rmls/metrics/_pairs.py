@@ -1,4 +1,4 @@
-"""The door of the probabilities: pairs of row and label, and whether the label is there."""
+"""The input of the reliability metrics: pairs of row and label, and whether the label is there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from rmls.core.errors import InputError
 from rmls.core.ranking import Ranking
 from rmls.core.sparse import label_counts
 from rmls.metrics._counts import Mask
-from rmls.metrics._inputs import Floats, Ints, as_ranking, check_shape, check_truth
+from rmls.metrics._inputs import (
+    Floats,
+    Ints,
+    as_dense,
+    as_ranking,
+    check_label_numbers,
+    check_shape,
+    check_truth,
+)
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,7 @@ def _stored(probabilities: Any, shape: tuple[int, ...]) -> sparse.csr_matrix:
     matrix = sparse.csr_matrix(probabilities)
     check_shape("probabilities", matrix.shape, shape)
     if not matrix.has_canonical_format:
+        # `csr_matrix` shares the arrays of the caller, who must not see them change.
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return matrix
@@ -117,6 +126,7 @@ def _list_stored(true: sparse.csr_matrix, matrix: sparse.csr_matrix) -> ListedPa
     # One number for each pair; both lists rise, as the matrices are canonical.
     wanted, there = (_pair_numbers(part) for part in (matrix, true))
     place = np.searchsorted(there, wanted)
+    # A pair beyond the last true one is compared with -1, which no pair has.
     outcomes = np.append(there, -1)[place] == wanted
     values = matrix.data.astype(np.float64)
     return ListedPairs(matrix.indices, values, outcomes, label_counts(true), true.shape[0])
@@ -129,16 +139,9 @@ def _pair_numbers(matrix: sparse.csr_matrix) -> Ints:
 
 
 def _list_all(true: sparse.csr_matrix, probabilities: Any) -> ListedPairs:
-    try:
-        dense = np.asarray(probabilities, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError("probabilities must be an array of numbers.") from error
-    if dense.ndim != 2:
-        raise InputError(
-            f"probabilities must be 2-d (rows × labels); got {dense.ndim} dimension(s)."
-        )
-    check_shape("probabilities", dense.shape, true.shape)
+    dense = as_dense(probabilities, "probabilities", true.shape)
     outcomes = np.zeros(dense.size, dtype=bool)
+    # The number of a pair is its place in the dense array, read row by row.
     outcomes[_pair_numbers(true)] = True
     labels = np.tile(np.arange(true.shape[1], dtype=np.int32), true.shape[0])
     return ListedPairs(labels, dense.ravel(), outcomes, label_counts(true), true.shape[0])
@@ -150,9 +153,7 @@ def _as_mask(labels: ArrayLike, n_labels: int) -> Mask:
         return chosen
     if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
         raise InputError(f"labels must be a mask of {n_labels} labels or a list of their numbers.")
-    if chosen.size and (chosen.min() < 0 or chosen.max() >= n_labels):
-        wrong = chosen.min() if chosen.min() < 0 else chosen.max()
-        raise InputError(f"labels names label {wrong}; labels run from 0 to {n_labels - 1}.")
+    check_label_numbers("labels", chosen, n_labels)
     mask = np.zeros(n_labels, dtype=bool)
     mask[chosen.astype(np.int64)] = True
     return mask

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from rmls.core.errors import InputError
-from rmls.core.frequency import GROUP_NAMES, group_labels
-from rmls.core.propensity import propensities
+from rmls.core.frequency import GROUP_NAMES, group_labels, propensities
 from rmls.core.sparse import as_label_csr
 from rmls.metrics._counts import HitTable, Mask, SetCounts, count_hits, count_sets
 from rmls.metrics._inputs import as_ranking, check_k, check_shape, check_truth
@@ -81,6 +80,7 @@ def evaluate(
     counts = _check_train_counts(train_counts, true.shape[1])
     options: dict[str, Any] = {"empty": empty}
     if counts is not None and n_train is not None:
+        # Of the training set: test counts would reward what a test set happens to hold.
         options["propensity"] = propensities(counts, n_train)
     metrics = []
     if predictions or names is not None:
@@ -193,6 +193,7 @@ def _count(
         yield count_sets(true, predictions["sets"]), from_sets
     lengths = sorted({m.k for m in metrics if m.k is not None}, reverse=True)
     if lengths:
+        # Counted for the largest k; smaller ones are cut from that table.
         table = count_hits(true, predictions["ranking"], lengths[0])
         for k in lengths:
             yield table.top(k), [m for m in metrics if m.k == k]

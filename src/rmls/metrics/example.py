@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rmls.metrics._counts import Sizes, count_sets
-from rmls.metrics._inputs import Floats, average, divide
+from rmls.metrics._inputs import Floats, Ints, average, divide
 
 
 def hamming_loss(Y_true: Any, Y_pred: Any, *, sample_weight: ArrayLike | None = None) -> float:
@@ -128,8 +128,7 @@ def example_precision(
     0.75
     """
     sizes = count_sets(Y_true, Y_pred).by_row
-    ratio = divide(sizes.shared, sizes.predicted, _otherwise(sizes, empty))
-    return average(ratio, sample_weight)
+    return average(_shared_part(sizes.predicted, sizes, empty), sample_weight)
 
 
 def example_recall(
@@ -154,10 +153,10 @@ def example_recall(
     0.75
     """
     sizes = count_sets(Y_true, Y_pred).by_row
-    ratio = divide(sizes.shared, sizes.true, _otherwise(sizes, empty))
-    return average(ratio, sample_weight)
+    return average(_shared_part(sizes.true, sizes, empty), sample_weight)
 
 
-def _otherwise(sizes: Sizes, empty: float) -> Floats:
-    """Give ``empty`` to the rows where both sets are empty and 0 to the others."""
-    return np.where(sizes.true + sizes.predicted == 0, empty, 0.0)
+def _shared_part(whole: Ints, sizes: Sizes, empty: float) -> Floats:
+    """Return shared / whole of every row; without a whole 0, or ``empty`` if both sets are."""
+    otherwise = np.where(sizes.true + sizes.predicted == 0, empty, 0.0)
+    return divide(sizes.shared, whole, otherwise)

@@ -71,4 +71,5 @@ def measure_restricted(
     rows = counts.touched_rows
     if not rows.any():
         return None
+    # Rows that the group does not touch would be counted as empty: they have no weight.
     return metric(counts.true, counts, sample_weight=rows.astype(np.float64), **options)

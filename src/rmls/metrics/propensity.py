@@ -45,6 +45,7 @@ def psp_at_k(Y_true: Any, ranking: Any, k: int = 1, *, propensity: ArrayLike) ->
     0.5556
     """
     table = count_hits(Y_true, ranking, k)
+    # 1/p_j makes the recorded hits an unbiased estimate of all true ones (Jain et al., 2016).
     weights = 1 / _check_propensity(propensity, table.true.shape[1])
     gained = float(weights[table.hits.labels].sum())
     best = _attainable(table, weights)
@@ -53,6 +54,7 @@ def psp_at_k(Y_true: Any, ranking: Any, k: int = 1, *, propensity: ArrayLike) ->
 
 def _attainable(table: HitTable, weights: Floats) -> float:
     """Sum the k largest weights among the true labels of every row."""
+    # Labels renumbered by falling weight: sorting the column numbers of a row sorts it by weight.
     heaviest_first = np.argsort(-weights)
     place = np.empty(len(weights), dtype=np.int32)
     place[heaviest_first] = np.arange(len(weights))

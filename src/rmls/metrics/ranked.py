@@ -100,6 +100,7 @@ def ndcg_at_k(
     n_samples, n_labels = table.true.shape
     discounts = 1 / np.log2(np.arange(min(int(k), n_labels)) + 2)
     gained = np.bincount(table.hits.rows, discounts[table.hits.positions], minlength=n_samples)
+    # The ideal gain depends on the number of true labels alone: a table of at most k + 1 sums.
     attainable = np.concatenate([[0.0], np.cumsum(discounts)])
     best = attainable[np.minimum(table.true_by_row, len(discounts))]
     return average(divide(gained, best, empty), sample_weight)

@@ -18,7 +18,7 @@ from rmls.metrics._pairs import ListedPairs, list_pairs
 Bins = int | Literal["sweep"]
 
 # Bounds the sweep: 1,000 tries of at most 1,000 bins, whatever the number of pairs.
-MOST_BINS = 1000
+MAX_BINS = 1000
 
 
 class ReliabilityCurve(NamedTuple):
@@ -122,6 +122,7 @@ def brier_score(Y_true: Any, probabilities: Any, *, labels: ArrayLike | None = N
     if not n_pairs:
         return float("nan")
     differences = pairs.probabilities - pairs.outcomes
+    # An unlisted true label has probability 0 and adds 1; an unlisted wrong one adds 0.
     return float((differences @ differences + pairs.n_unlisted) / n_pairs)
 
 
@@ -168,6 +169,7 @@ def reliability_curve(
     pairs = list_pairs(Y_true, probabilities).restrict(labels)
     if not len(pairs.probabilities):
         return ReliabilityCurve(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
+    # Sorted once; every trial of the sweep then works on running totals.
     levels = _pool(pairs)
     starts = _sweep(levels) if bins == "sweep" else _cut(levels, int(bins))
     counts, positives = (_sums(part, starts) for part in (levels.pairs, levels.positives))
@@ -210,9 +212,10 @@ def _cut(levels: _Levels, n_bins: int) -> Ints:
 def _sweep(levels: _Levels) -> Ints:
     """Return the bins before those whose frequencies fall somewhere."""
     starts = _cut(levels, 1)
-    for n_bins in range(2, min(int(levels.pairs[-1]), MOST_BINS) + 1):
+    for n_bins in range(2, min(int(levels.pairs[-1]), MAX_BINS) + 1):
         finer = _cut(levels, n_bins)
         counts, positives = (_sums(part, finer) for part in (levels.pairs, levels.positives))
+        # Shares compared by cross products of whole numbers: no rounding decides.
         if (positives[1:] * counts[:-1] < positives[:-1] * counts[1:]).any():
             break
         starts = finer
