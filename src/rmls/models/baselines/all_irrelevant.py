@@ -1,4 +1,4 @@
-"""Floors that every method must beat."""
+"""The baseline of the paper: no label at all."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from rmls.core.errors import InputError
 from rmls.core.ranking import Ranking
 from rmls.decide import Rule
 from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.shared.evidence import ScoredRows
+from rmls.models.shared.training_set import TrainingSet
 
 
 class AllIrrelevant(MultiLabelEstimator):
@@ -27,15 +29,9 @@ class AllIrrelevant(MultiLabelEstimator):
     [[0, 0]]
     """
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        self.frequencies_ = (weights @ Y[rows] / weights.sum()).astype(np.float32)
-        return rows[:0]
+    def _fit(self, data: TrainingSet) -> ScoredRows:
+        self.frequencies_ = (data.positives() / data.weights.sum()).astype(np.float32)
+        return ScoredRows(self, data)
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
         return np.tile(self.frequencies_, (X.shape[0], 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,17 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive, check_arrays
-from rmls.core.options import check_whole
+from rmls.core.options import Option, whole
 from rmls.core.ranking import Ranking
 from rmls.decide import Rule
 from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.shared.evidence import ScoredRows
+from rmls.models.shared.probabilities import GivesProbabilities
+from rmls.models.shared.training_set import TrainingSet
 
 
-class MostFrequent(MultiLabelEstimator):
-    """Predict the most frequent labels for every row: a floor for every method that ranks.
+class MostFrequent(GivesProbabilities, MultiLabelEstimator):
+    """Predict the most frequent labels for every row: the baseline of every ranking.
 
     Parameters
     ----------
@@ -48,23 +51,18 @@ class MostFrequent(MultiLabelEstimator):
     frequencies_: NDArray[np.float32]
     k_: int
 
+    _options: ClassVar[dict[str, Option]] = {"k": whole(1).or_none()}
+
     def __init__(self, k: int | None = None) -> None:
         self.k = k
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        if self.k is not None:
-            check_whole("k", self.k, 1)
-        frequencies = weights @ Y[rows] / weights.sum()
+    def _fit(self, data: TrainingSet) -> ScoredRows:
+        frequencies = data.positives() / data.weights.sum()
         self.frequencies_ = frequencies.astype(np.float32)
         cardinality = float(frequencies.sum())
+        # The mean number of labels of a row, rounded.
         self.k_ = self.k or (max(1, int(cardinality + 0.5)) if cardinality > 0 else 0)
-        return rows[:0]
+        return ScoredRows(self, data)
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
         return np.tile(self.frequencies_, (X.shape[0], 1))
@@ -76,10 +74,8 @@ class MostFrequent(MultiLabelEstimator):
             return super().rank_sets(X, decision)
         return self.rank(X, max(self.k_, 1)).top(self.k_)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return the frequency of every label, for every row."""
-        check_is_fitted(self)
-        return self._dense(self._read_features(X), self._own_probabilities)
+    def _class_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return scores
 
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         return scores

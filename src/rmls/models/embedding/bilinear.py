@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
-from rmls.features import Normalizer
-from rmls.models.shared.estimator import MultiLabelEstimator, restore_normalizer
+from rmls.models.shared.estimator import MultiLabelEstimator
 
 
 class BilinearModel(MultiLabelEstimator):
@@ -31,25 +30,18 @@ class BilinearModel(MultiLabelEstimator):
 
     feature_vectors_: NDArray[np.float32]
     label_vectors_: NDArray[np.float32]
-    _normalizer: Normalizer
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
-        hidden = self._normalizer.apply(X) @ self.feature_vectors_
-        scores: NDArray[np.float32] = hidden @ self.label_vectors_.T
+        scores: NDArray[np.float32] = (X @ self.feature_vectors_) @ self.label_vectors_.T
         return scores
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         record = {name: getattr(self, f"{name}_") for name in self._record}
-        arrays = {"W": self.feature_vectors_, "L": self.label_vectors_}
-        return {**record, "normalizer": self._normalizer.mode}, {
-            **self._normalizer.as_arrays(),
-            **arrays,
-        }
+        return record, {"W": self.feature_vectors_, "L": self.label_vectors_}
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
         d, m, k = int(self.n_features_in_), self._space.n_labels, self.n_components
         check_arrays(archive, {"W": (np.float32, (d, k)), "L": (np.float32, (m, k))})
-        self._normalizer = restore_normalizer(fitted["normalizer"], archive, d)
         self.feature_vectors_, self.label_vectors_ = archive.arrays["W"], archive.arrays["L"]
         for name in self._record:
             setattr(self, f"{name}_", fitted[name])

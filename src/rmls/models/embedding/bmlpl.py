@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,22 +11,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import InputError
-from rmls.core.options import check_number, check_whole, read_seed
+from rmls.core.numeric import softmax
+from rmls.core.options import Option, number, positive, read_seed, store_params, whole
 from rmls.core.resources import count_threads, require_memory
 from rmls.decide import Rule
-from rmls.features import Normalizer, fit_normalizer
 from rmls.kernels.cpu.methods.poisson import SparseTopics, score_rows
 from rmls.models.embedding.bmlpl_updates import TopicEM, start_em
-from rmls.models.rmls.objective import softmax
 from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.shared.evidence import ScoredRows
+from rmls.models.shared.probabilities import GivesProbabilities
 from rmls.models.shared.progress import Progress
+from rmls.models.shared.training_set import TrainingSet
 
 # Beyond these activations exp leaves float32; scores are then those at the bound.
 MAX_ACTIVATION = 60.0
-LEAST_TOTAL = np.float32(1e-37)
+# Above the smallest normal float32, so that the logarithm stays finite.
+MIN_TOTAL = np.float32(1e-37)
 
 
-class BMLPL(MultiLabelEstimator):
+class BMLPL(GivesProbabilities, MultiLabelEstimator):
     """Learn topics of labels whose strengths in a row follow from its features.
 
     Label j is relevant in row n when a count ``m_jn ~ Poisson(v_j . u_n)`` is at least 1. Every
@@ -57,6 +60,7 @@ class BMLPL(MultiLabelEstimator):
     decision : str or Rule, default="cardinality"
         How `predict` cuts: ``"cardinality"``, ``"top_k"``, ``"threshold"``.
     random_state : int, RandomState or None, default=0
+        Seed of the first parameters.
     n_jobs : int or None, default=None
         Threads: None is 1, -1 all cores. The model does not depend on it.
     verbose : int, default=0
@@ -96,6 +100,24 @@ class BMLPL(MultiLabelEstimator):
     [['tax'], ['law']]
     """
 
+    _options: ClassVar[dict[str, Option]] = {
+        "n_components": whole(1),
+        "l2": positive(),
+        "topic_prior": positive(),
+        "start_spread": positive(),
+        "max_iter": whole(1),
+        "regression_steps": whole(1),
+        "tol": number(),
+    }
+
+    n_components: int
+    l2: float
+    topic_prior: float
+    start_spread: float
+    max_iter: int
+    regression_steps: int
+    tol: float
+
     def __init__(
         self,
         n_components: int = 250,
@@ -112,35 +134,16 @@ class BMLPL(MultiLabelEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.l2 = l2
-        self.topic_prior = topic_prior
-        self.start_spread = start_spread
-        self.max_iter = max_iter
-        self.regression_steps = regression_steps
-        self.tol = tol
-        self.normalize = normalize
-        self.decision = decision
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        store_params(self, locals())
 
     # -- fitting ---------------------------------------------------------------------------------
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        self._check_options()
-        self._require_memory(len(rows), X.shape[1], Y.shape[1])
-        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
+    def _fit(self, data: TrainingSet) -> ScoredRows:
+        self._require_memory(data.n_rows, data.n_features, data.n_labels)
         em = start_em(
-            self._normalizer.apply(X[rows]),
-            Y[rows],
-            weights,
+            self._normalized(data).features,
+            data.labels,
+            data.weights,
             self.n_components,
             l2=self.l2,
             topic_prior=self.topic_prior,
@@ -154,14 +157,7 @@ class BMLPL(MultiLabelEstimator):
         self.feature_bias_ = em.coefficients[-1]
         self.shapes_ = em.shapes.astype(np.float32)
         self._topics = em.sparse_topics()
-        return rows[:0]
-
-    def _check_options(self) -> None:
-        for name in ("n_components", "max_iter", "regression_steps"):
-            check_whole(name, getattr(self, name), 1)
-        for name in ("l2", "topic_prior", "start_spread"):
-            check_number(name, getattr(self, name), positive=True)
-        check_number("tol", self.tol, positive=False)
+        return ScoredRows(self, data)
 
     def _require_memory(self, n: int, d: int, m: int) -> None:
         k = self.n_components
@@ -185,35 +181,29 @@ class BMLPL(MultiLabelEstimator):
     # -- scores ----------------------------------------------------------------------------------
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
-        activation = self._normalizer.apply(X) @ self.feature_vectors_ + self.feature_bias_
+        activation = X @ self.feature_vectors_ + self.feature_bias_
         odds = np.exp(np.clip(activation, -MAX_ACTIVATION, MAX_ACTIVATION))
         totals = np.empty((X.shape[0], self._space.n_labels), dtype=np.float32)
         score_rows(self._topics, self.shapes_, odds, totals, count_threads(self.n_jobs))
-        np.maximum(totals, LEAST_TOTAL, out=totals)
+        np.maximum(totals, MIN_TOTAL, out=totals)
         return np.log(totals, out=totals)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return the probability of every label, dense; rows sum to 1 for a 1-d ``y``.
-
-        Notes
-        -----
-        The strengths of the topics are integrated out:
-        ``1 - prod_k (1 + v_jk exp(w_k . x + b_k))^(-r_k)``. For a 1-d ``y`` labels are taken as
-        independent given the row, and the probabilities are those given that exactly one holds.
-        """
-        check_is_fitted(self)
-        X = self._read_features(X)
-        single = self._space.is_single
-        return self._dense(X, _single_probability if single else self._own_probabilities)
-
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        # The strengths of the topics are integrated out: 1 - prod_k (1 + v_jk e^(w_k.x + b_k))^-r_k
         return np.asarray(-np.expm1(-np.exp(scores)), dtype=np.float32)
+
+    def _class_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        # Labels are independent given the row; given that exactly one of them holds, its
+        # probability is proportional to its odds, exp(total) - 1.
+        totals = np.exp(scores)
+        return softmax(totals + np.log(-np.expm1(-totals)))
 
     @property
     def topics_(self) -> NDArray[np.float32]:
         """The topics as columns, dense, of shape (n_labels, n_components)."""
         check_is_fitted(self)
         columns = np.repeat(np.arange(self.n_components), np.diff(self._topics.indptr))
+        # What is not stored has the share that the prior gives any label.
         topics = np.tile(self._topics.floor, (self._space.n_labels, 1))
         topics[self._topics.labels, columns] = self._topics.values
         return topics
@@ -227,21 +217,16 @@ class BMLPL(MultiLabelEstimator):
             self.feature_bias_,
         )
         arrays["shapes"] = self.shapes_
-        arrays["normalizer_mean"] = self._normalizer.mean
-        arrays["normalizer_scale"] = self._normalizer.scale
-        record = {"objective_curve": self.objective_curve_, "normalizer": self._normalizer.mode}
-        return record, arrays
+        return {"objective_curve": self.objective_curve_}, arrays
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
-        d, k, mode = int(self.n_features_in_), self.n_components, fitted["normalizer"]
+        d, k = int(self.n_features_in_), self.n_components
         floats = {
             "feature_vectors": (d, k),
             "feature_bias": (k,),
             "shapes": (k,),
             "topic_floor": (k,),
             "topic_values": (None,),
-            "normalizer_mean": (d if mode == "standardize" else 0,),
-            "normalizer_scale": (d if mode in ("standardize", "rescale") else 0,),
         }
         check_arrays(archive, {name: (np.float32, shape) for name, shape in floats.items()})
         n_entries = len(archive.arrays["topic_values"])
@@ -250,7 +235,6 @@ class BMLPL(MultiLabelEstimator):
         arrays = archive.arrays
         self._topics = SparseTopics(*(arrays[f"topic_{name}"] for name in SparseTopics._fields))
         _check_topics(self._topics, self._space.n_labels)
-        self._normalizer = Normalizer(mode, arrays["normalizer_mean"], arrays["normalizer_scale"])
         self.feature_vectors_, self.feature_bias_ = (
             arrays["feature_vectors"],
             arrays["feature_bias"],
@@ -266,9 +250,3 @@ def _check_topics(topics: SparseTopics, n_labels: int) -> None:
     good = ends[0] == 0 and ends[-1] == len(topics.values) and (np.diff(ends) >= 0).all()
     if not good or (topics.labels < 0).any() or (topics.labels >= n_labels).any():
         raise InputError("the topics name labels that are not there")
-
-
-def _single_probability(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return label odds ``exp(total) - 1``, scaled to sum to 1."""
-    totals = np.exp(scores)
-    return softmax(totals + np.log(-np.expm1(-totals)))

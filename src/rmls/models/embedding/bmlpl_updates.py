@@ -18,10 +18,12 @@ INTERCEPT_PENALTY = 0.01
 # Rate of the exponential prior of the shapes, and the range they are kept in.
 SHAPE_RATE = 1.0
 SHAPE_RANGE = (1e-4, 1e3)
+# Below 1, a topic is absent from many rows and strong in few.
 START_SHAPE = 0.5
+# A sweep need not finish them: the next one goes on from here.
 SHAPE_STEPS = 2
 # Topics with a smaller share of a label's expected count are left to the floor.
-LEAST_SHARE = 1e-5
+MIN_SHARE = 1e-5
 
 
 @dataclass
@@ -67,6 +69,8 @@ class TopicEM:
         n_steps : int
             Conjugate-gradient steps of the regressions.
         """
+        # Each of the three raises the same bound with the others fixed (EM), so that it never
+        # falls.
         self.regress(n_steps)
         self.reshape()
         return self.allocate()
@@ -78,6 +82,8 @@ class TopicEM:
         poisson.regression_targets(
             weights, self.shapes, self.activation, self.counts, curvatures, slopes
         )
+        # Given the Polya-Gamma means the bound is quadratic: a weighted ridge regression for each
+        # topic.
         improve_ridge(self.design, curvatures, slopes, self.penalty, self.coefficients, n_steps)
         self.activation = self.design.times(self.coefficients)
 
@@ -88,6 +94,7 @@ class TopicEM:
         passes the maximum, a step from the right may, and the next one leads back.
         """
         weights = self.positives.weights
+        # d/dr of r log(1 + exp(a)), summed over rows, and the rate of the prior of r.
         cost = poisson.softplus_sums(weights, self.activation) + SHAPE_RATE
         trial, best_value = self.shapes, np.full(len(self.shapes), -np.inf)
         best = self.shapes
@@ -96,6 +103,7 @@ class TopicEM:
             value, slope = value - trial * cost, slope - cost
             better = value > best_value
             best, best_value = np.where(better, trial, best), np.where(better, value, best_value)
+            # At most a factor of 4 a step: a flat curvature cannot throw a shape away.
             if step < SHAPE_STEPS:
                 newton = trial - slope / np.minimum(curvature, -1e-12)
                 trial = np.clip(np.clip(newton, trial / 4, trial * 4), *SHAPE_RANGE)
@@ -112,6 +120,7 @@ class TopicEM:
 
     def topics(self) -> tuple[Floats, Floats]:
         """Return the most probable topics over the active labels, and over any other label."""
+        # The mode under a Dirichlet(1 + smoothing) prior: counts plus smoothing, normalised.
         totals = self.statistics.sum(axis=0) + self.smoothing * self.n_labels
         topics = (self.statistics + self.smoothing) / totals
         return topics.astype(np.float32), (self.smoothing / totals).astype(np.float32)
@@ -125,9 +134,10 @@ class TopicEM:
     def sparse_topics(self) -> poisson.SparseTopics:
         """Return the topics with their negligible entries left to the floor, for scoring."""
         topics, floor = self.topics()
-        share = LEAST_SHARE * self.statistics.sum(axis=1, keepdims=True)
+        share = MIN_SHARE * self.statistics.sum(axis=1, keepdims=True)
         rows, columns = np.nonzero(self.statistics >= np.maximum(share, 1e-30))
         values = topics[rows, columns]
+        # By topic, largest share first, as the kernel that scores expects them.
         order = np.lexsort((rows, -values, columns))
         indptr = np.zeros(len(floor) + 1, dtype=np.int64)
         np.cumsum(np.bincount(columns, minlength=len(floor)), out=indptr[1:])
@@ -153,6 +163,7 @@ def start_em(
     of the features. So the start depends on neither the order of the rows nor the numbers of the
     labels.
     """
+    # Labels without a row all have the same share: arrays are as wide as the labels that occur.
     active = np.unique(Y.indices).astype(np.int64)
     labels = np.searchsorted(active, Y.indices).astype(np.int32)
     known = sparse.csr_matrix((np.ones(Y.nnz), labels, Y.indptr), shape=(len(weights), len(active)))
@@ -161,9 +172,11 @@ def start_em(
     n_features = X.shape[1]
     penalty = np.full(n_features + 1, l2, dtype=np.float32)
     penalty[-1] = INTERCEPT_PENALTY
+    # A row starts with its number of labels, split among the topics by its group.
     counts = lengths[:, None] * groups
     mean_count = np.maximum(weights @ counts / weights.sum(), 1e-6)
     coefficients = np.zeros((n_features + 1, n_topics), dtype=np.float32)
+    # The mean strength of a topic is r exp(b): b starts where that is the mean count.
     coefficients[-1] = np.log(mean_count / START_SHAPE)
     ones = sparse.csr_matrix(np.ones((len(weights), 1), dtype=np.float32))
     design = Design.of(sparse.hstack([X, ones], format="csr", dtype=np.float32), n_threads)
@@ -186,6 +199,7 @@ def _random_groups(X: sparse.csr_matrix, n_topics: int, spread: float, seed: int
     generator = np.random.default_rng(seed)
     directions = generator.standard_normal((X.shape[1], n_topics), dtype=np.float32)
     groups = np.asarray(X @ directions, dtype=np.float32) * np.float32(spread)
+    # A softmax is free of a common shift; this one keeps exp from overflow.
     groups -= groups.max(axis=1, keepdims=True)
     np.exp(groups, out=groups)
     groups /= groups.sum(axis=1, keepdims=True)

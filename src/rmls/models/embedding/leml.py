@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from rmls.core.canonical import distinct_rows
-from rmls.core.errors import InputError
-from rmls.core.options import check_choice, check_number, check_whole, read_seed
+from rmls.core.numeric import sigmoid
+from rmls.core.options import Option, choice, number, positive, read_seed, store_params, whole
 from rmls.core.resources import count_threads, require_memory
-from rmls.core.sparse import as_label_csr, label_counts
-from rmls.decide import CardinalityCount, Rule
-from rmls.features import fit_normalizer
+from rmls.decide import Rule
 from rmls.models.embedding.bilinear import BilinearModel
-from rmls.models.embedding.leml_losses import LOSSES, AllEntries, Floats, ObservedEntries, sigmoid
+from rmls.models.embedding.leml_losses import LOSSES, AllEntries, Floats, ObservedEntries
 from rmls.models.embedding.leml_solver import (
     NewtonProblem,
     Problem,
@@ -27,26 +22,17 @@ from rmls.models.embedding.leml_solver import (
     SquaredProblem,
     alternate,
 )
-from rmls.models.rmls.objective import softmax
+from rmls.models.shared.evidence import ScoredRows
+from rmls.models.shared.probabilities import GivesProbabilities
 from rmls.models.shared.progress import Progress
-
-
-@dataclass
-class _Mask:
-    """Observed entries, and the training rows told apart by what is observed of them."""
-
-    observed: sparse.csr_matrix
-    sample_weight: Any
-    Y: sparse.csr_matrix | None = None
-    rows: NDArray[np.int64] | None = None
-    weights: NDArray[np.float64] | None = None
+from rmls.models.shared.training_set import TrainingSet, read_training_set
 
 
 def _gives_probabilities(model: LEML) -> bool:
     return bool(model.loss == "logistic")
 
 
-class LEML(BilinearModel):
+class LEML(GivesProbabilities, BilinearModel):
     """Fit a linear model of all labels whose coefficient matrix has rank at most k.
 
     Minimises ``sum loss(Y_ij, x_i W . l_j) + l2/2 (||W||^2 + ||L||^2)`` over all entries, or over
@@ -71,6 +57,7 @@ class LEML(BilinearModel):
     decision : str or Rule, default="cardinality"
         How `predict` cuts.
     random_state : int, RandomState or None, default=0
+        Seed of the first parameters.
     n_jobs : int or None, default=None
         Threads of the sparse products: None is 1, -1 all cores. The model does not depend on it.
     verbose : int, default=0
@@ -113,7 +100,22 @@ class LEML(BilinearModel):
 
     n_iter_: int
     objective_curve_: list[float]
-    _mask: _Mask | None = None
+
+    _options: ClassVar[dict[str, Option]] = {
+        "n_components": whole(1),
+        "loss": choice(*LOSSES),
+        "l2": positive(),
+        "max_iter": whole(1),
+        "cg_steps": whole(1),
+        "tol": number(),
+    }
+
+    n_components: int
+    loss: str
+    l2: float
+    max_iter: int
+    cg_steps: int
+    tol: float
 
     def __init__(
         self,
@@ -130,17 +132,7 @@ class LEML(BilinearModel):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.loss = loss
-        self.l2 = l2
-        self.max_iter = max_iter
-        self.cg_steps = cg_steps
-        self.tol = tol
-        self.normalize = normalize
-        self.decision = decision
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        store_params(self, locals())
 
     # -- fitting ---------------------------------------------------------------------------------
 
@@ -166,32 +158,18 @@ class LEML(BilinearModel):
         -------
         self
         """
-        mask = (
-            None if observed is None else _Mask(as_label_csr(observed, "observed"), sample_weight)
-        )
-        self._mask = mask
-        try:
+        if observed is None:
             super().fit(X, y, sample_weight, label_names)
-        finally:
-            self.__dict__.pop("_mask", None)
+        else:
+            self._fit_set(read_training_set(self, X, y, sample_weight, label_names, observed))
         return self
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        self._check_options()
-        if self._mask is not None:
-            Y, rows, weights = self._apply_mask(self._mask, X, Y)
-        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
-        problem = self._make_problem(self._normalizer.apply(X[rows]), Y[rows], rows, weights)
-        W, L = self._start(int(X.shape[1]), int(Y.shape[1]))
+    def _fit(self, data: TrainingSet) -> ScoredRows:
+        scaled = self._normalized(data).compact()
+        W, L = self._start(data.n_features, data.n_labels)
         with Progress(range(self.max_iter), self.verbose) as progress:
             W, L, curve = alternate(
-                problem,
+                self._make_problem(scaled),
                 W,
                 L,
                 self.max_iter,
@@ -200,31 +178,20 @@ class LEML(BilinearModel):
             )
         self.feature_vectors_, self.label_vectors_ = W, L
         self.objective_curve_, self.n_iter_ = curve, len(curve) // 2
-        return rows[:0]
+        return ScoredRows(self, data)
 
-    def _check_options(self) -> None:
-        for name in ("n_components", "max_iter", "cg_steps"):
-            check_whole(name, getattr(self, name), 1)
-        check_number("l2", self.l2, positive=True)
-        check_number("tol", self.tol, positive=False)
-        check_choice("loss", self.loss, LOSSES)
-
-    def _make_problem(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> Problem:
+    def _make_problem(self, data: TrainingSet) -> Problem:
         threads, l2 = count_threads(self.n_jobs), float(self.l2)
-        share = weights.astype(np.float32)
-        if self._mask is not None:
-            seen = ObservedEntries(self.loss, Y, self._mask.observed[rows], share, threads)
+        X, Y, weights = data.X, data.Y, data.weights.astype(np.float32)
+        if data.observed is not None:
+            seen = ObservedEntries(self.loss, Y, data.observed, weights, threads)
             return NewtonProblem(Product(X, threads), seen, l2, self.cg_steps)
         if self.loss != "squared":
-            everything = AllEntries(self.loss, Y, share)
+            everything = AllEntries(self.loss, Y, weights)
             return NewtonProblem(Product(X, threads), everything, l2, self.cg_steps)
-        scale = sparse.diags(np.sqrt(weights))
+        # The squared loss alone lets weights move into the data, so that no n x m weighting is
+        # needed.
+        scale = sparse.diags(np.sqrt(data.weights))
         X, Y = sparse.csr_matrix(scale @ X), sparse.csr_matrix(scale @ Y)
         square = float(Y.data.astype(np.float64) @ Y.data)
         return SquaredProblem(Product(X, threads), Product(Y, threads), square, l2, self.cg_steps)
@@ -238,58 +205,9 @@ class LEML(BilinearModel):
             "use fewer components",
         )
         rng = np.random.Generator(np.random.Philox(key=[read_seed(self.random_state), 0]))
+        # W = L = 0 would be a saddle point; from a random W the first half-step moves L off zero.
         W = rng.standard_normal((n_features, k), dtype=np.float32)
         return W / np.float32(np.sqrt(k)), np.zeros((n_labels, k), np.float32)
-
-    # -- missing labels --------------------------------------------------------------------------
-
-    def _apply_mask(
-        self, mask: _Mask, X: sparse.csr_matrix, Y: sparse.csr_matrix
-    ) -> tuple[sparse.csr_matrix, NDArray[np.int64], NDArray[np.float64]]:
-        """Return the observed positives and the rows that differ in what is observed of them."""
-        if mask.observed.shape != Y.shape:
-            raise InputError(
-                f"observed has shape {mask.observed.shape} but Y has shape {Y.shape}; "
-                "both need one row per sample and one column per label."
-            )
-        mask.Y = as_label_csr(Y.multiply(mask.observed))
-        weights = self._read_weights(X, Y, mask.sample_weight)
-        both = sparse.csr_matrix(sparse.hstack([mask.observed, mask.Y]))
-        mask.rows, mask.weights = distinct_rows(X, both, weights)
-        self.label_counts_ = label_counts(mask.Y)
-        return mask.Y, mask.rows, mask.weights
-
-    def _fit_rules(
-        self,
-        rule: Rule,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        held_out: NDArray[np.int64],
-    ) -> None:
-        mask = self._mask
-        if mask is not None and mask.Y is not None and mask.rows is not None:
-            Y, rows = mask.Y, mask.rows
-            weights = weights if mask.weights is None else mask.weights
-        super()._fit_rules(rule, X, Y, rows, weights, held_out)
-
-    def _cardinality_threshold(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> float:
-        if self._mask is None:
-            return super()._cardinality_threshold(X, Y, rows, weights)
-        observed = self._mask.observed[rows]
-        counter = CardinalityCount(float(weights @ np.diff(Y.indptr)[rows]))
-        for block, scores in self._score_blocks(X[rows]):
-            hidden = observed[block].toarray() == 0
-            scores[hidden] = scores.min() - 1
-            counter.add(scores, weights[block])
-        return counter.threshold()
 
     # -- scores ----------------------------------------------------------------------------------
 
@@ -299,9 +217,7 @@ class LEML(BilinearModel):
 
         Only for ``loss="logistic"``.
         """
-        check_is_fitted(self)
-        X = self._read_features(X)
-        return self._dense(X, softmax if self._space.is_single else self._own_probabilities)
+        return super().predict_proba(X)
 
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         return sigmoid(scores) if _gives_probabilities(self) else super()._own_probabilities(scores)

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmls.kernels import cpu
+from rmls.core.numeric import sigmoid
+from rmls.kernels.cpu.linalg.products import csr_times_dense, products_at
 
 Floats = NDArray[np.float32]
 
+# Scores of a block of rows; the n x m matrix of all is never held.
 BLOCK_BYTES = 16 << 20
 LOSSES = ("squared", "logistic", "squared_hinge")
 
@@ -48,12 +50,8 @@ def loss_curvatures(loss: str, scores: Floats, target: Floats) -> Floats:
     if loss == "logistic":
         share = sigmoid(scores)
         return np.asarray(share * (1 - share), dtype=np.float32)
+    # Not differentiable at the margin 1: either side serves Newton's method.
     return np.asarray(2 * (target * scores < 1), dtype=np.float32)
-
-
-def sigmoid(scores: Floats) -> Floats:
-    """Return the logistic function of every score, without overflow."""
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * scores)), dtype=np.float32)
 
 
 class Entries(Protocol):
@@ -98,6 +96,8 @@ class AllEntries:
         out = np.zeros_like(direction)
         for block, target in self._blocks():
             curvatures = loss_curvatures(self.loss, H[block] @ L.T, target)
+            # Scores are linear in either factor: the Hessian is loss'' times the change of the
+            # scores.
             curvatures *= H[block] @ direction.T if by_label else direction[block] @ L.T
             self._contract(curvatures, block, H, L, out, by_label)
         return out
@@ -138,15 +138,19 @@ class ObservedEntries:
         self.pattern = (observed.indptr.astype(np.int64), observed.indices)
         lengths = np.diff(observed.indptr)
         self.weights = np.repeat(weights, lengths)
+        # 3 where relevant, 1 where not: no observed entry becomes a zero that a sparse sum would
+        # drop.
         relevant = sparse.csr_matrix(observed + 2 * observed.multiply(Y))
         relevant.sort_indices()
         self.target: Floats = np.where(relevant.data > 1, 1, -1).astype(np.float32)
+        # Numbers of the entries, transposed once: values are then brought into label order by a
+        # lookup.
         places = np.arange(observed.nnz)
         numbered = sparse.csr_matrix((places, observed.indices, observed.indptr), observed.shape)
-        turned = sparse.csr_matrix(numbered.T)
-        turned.sort_indices()
-        self.turned = (turned.indptr.astype(np.int64), turned.indices.astype(np.int32))
-        self.order = turned.data
+        transposed = sparse.csr_matrix(numbered.T)
+        transposed.sort_indices()
+        self.transposed = (transposed.indptr.astype(np.int64), transposed.indices.astype(np.int32))
+        self.order = transposed.data
 
     def total(self, H: Floats, L: Floats) -> float:
         """Return the weighted loss of all entries."""
@@ -166,11 +170,11 @@ class ObservedEntries:
 
     def _products(self, left: Floats, right: Floats) -> Floats:
         out = np.empty(len(self.weights), np.float32)
-        return cpu.products_at(*self.pattern, left, right, out, self.n_threads)
+        return products_at(*self.pattern, left, right, out, self.n_threads)
 
     def _contract(self, values: Floats, H: Floats, L: Floats, by_label: bool) -> Floats:
         values = values * self.weights
         if by_label:
-            arrays = (*self.turned, values[self.order], H)
-            return cpu.csr_times_dense(*arrays, np.empty_like(L), self.n_threads)
-        return cpu.csr_times_dense(*self.pattern, values, L, np.empty_like(H), self.n_threads)
+            arrays = (*self.transposed, values[self.order], H)
+            return csr_times_dense(*arrays, np.empty_like(L), self.n_threads)
+        return csr_times_dense(*self.pattern, values, L, np.empty_like(H), self.n_threads)

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from rmls.kernels import cpu
+from rmls.kernels.cpu.linalg.products import csr_times_dense
 from rmls.models.embedding.leml_losses import Entries, Floats
 
 Csr = tuple[NDArray[np.int64], NDArray[np.int32], Floats]
 
 CG_TOLERANCE = 1e-3
+# 2^-30: a direction that does not descend by then does not descend in float32.
 LINE_SEARCH_STEPS = 30
+# Share of the promised decrease that is asked for (Armijo).
 SUFFICIENT_DECREASE = 1e-4
 
 
@@ -31,7 +33,7 @@ class Product:
     def __matmul__(self, dense: Floats) -> Floats:
         return self._times(self._arrays, dense, self.shape[0])
 
-    def turned(self, dense: Floats) -> Floats:
+    def transposed_times(self, dense: Floats) -> Floats:
         """Return the product of the transpose and ``dense``."""
         return self._times(self._turned, dense, self.shape[1])
 
@@ -45,7 +47,7 @@ class Product:
     def _times(self, arrays: Csr, dense: Floats, n_rows: int) -> Floats:
         dense = np.ascontiguousarray(dense, dtype=np.float32)
         out = np.empty((n_rows, dense.shape[1]), np.float32)
-        return cpu.csr_times_dense(*arrays, dense, out, self.n_threads)
+        return csr_times_dense(*arrays, dense, out, self.n_threads)
 
 
 def _arrays(X: sparse.csr_matrix) -> Csr:
@@ -81,15 +83,17 @@ class SquaredProblem:
     def objective(self, W: Floats, L: Floats) -> float:
         """Return ``||Y - H L'||^2 / 2`` from its three parts, and the penalties."""
         H = self.X @ W
-        cross = float(np.vdot(self.Y.turned(H), L))
+        # |Y - H L'|^2 = |Y|^2 - 2 <Y'H, L> + <H'H, L'L>: k x k and m x k products only.
+        cross = float(np.vdot(self.Y.transposed_times(H), L))
         fitted = float(np.vdot(_gram(H), _gram(L)))
         return 0.5 * (self.label_square - 2 * cross + fitted) + penalty(self.l2, W, L)
 
     def fit_labels(self, W: Floats, L: Floats) -> Floats:
         """Solve for the label vectors: ``(H'H + l2 I) L' = H'Y``."""
         H = self.X @ W
+        # All labels share one k x k system: a single factorisation solves for m right-hand sides.
         gram = _gram(H) + self.l2 * np.eye(H.shape[1])
-        solved = linalg.solve(gram, self.Y.turned(H).T.astype(np.float64), assume_a="pos")
+        solved = linalg.solve(gram, self.Y.transposed_times(H).T.astype(np.float64), assume_a="pos")
         return np.ascontiguousarray(solved.T, dtype=np.float32)
 
     def fit_features(self, W: Floats, L: Floats) -> tuple[Floats, Floats]:
@@ -97,11 +101,14 @@ class SquaredProblem:
 
         There every column of ``W`` has a system of its own, with its own step lengths.
         """
+        # A rotation of both changes neither W L' nor the norms, and takes the Hessian apart by
+        # columns.
         spectrum, basis = np.linalg.eigh(_gram(L))
         W, L = (np.ascontiguousarray(V @ basis, dtype=np.float32) for V in (W, L))
+        # Rounding may leave eigenvalues just below 0, which would not be a convex problem.
         spectrum = np.maximum(spectrum, 0).astype(np.float32)
         diagonal = np.outer(self.X.squares(), spectrum) + np.float32(self.l2)
-        residual = self.X.turned(self.Y @ L) - self.hessian_product(W, spectrum)
+        residual = self.X.transposed_times(self.Y @ L) - self.hessian_product(W, spectrum)
         W = W + solve_columns(
             lambda V: self.hessian_product(V, spectrum), residual, diagonal, self.cg_steps
         )
@@ -109,7 +116,7 @@ class SquaredProblem:
 
     def hessian_product(self, V: Floats, spectrum: Floats) -> Floats:
         """Return ``X'(X V diag(spectrum)) + l2 V``."""
-        out = self.X.turned(self.X @ V)
+        out = self.X.transposed_times(self.X @ V)
         out *= spectrum
         out += np.float32(self.l2) * V
         return out
@@ -141,7 +148,10 @@ class NewtonProblem:
 
     def fit_features(self, W: Floats, L: Floats) -> tuple[Floats, Floats]:
         """Take one Newton step of the feature vectors."""
-        gradient = self.X.turned(self.entries.slope(self.X @ W, L, False)) + np.float32(self.l2) * W
+        gradient = (
+            self.X.transposed_times(self.entries.slope(self.X @ W, L, False))
+            + np.float32(self.l2) * W
+        )
         moved = newton_step(
             W,
             lambda V: self.objective(V, L),
@@ -154,7 +164,7 @@ class NewtonProblem:
     def hessian_product(self, W: Floats, L: Floats, D: Floats) -> Floats:
         """Return the Hessian in ``W`` times ``D``."""
         curved = self.entries.curve(self.X @ W, L, self.X @ D, False)
-        return self.X.turned(curved) + np.float32(self.l2) * D
+        return self.X.transposed_times(curved) + np.float32(self.l2) * D
 
 
 def alternate(
@@ -173,6 +183,7 @@ def alternate(
     curve = [problem.objective(W, L)]
     for number in range(max_iter):
         before = curve[-1]
+        # Convex in each with the other fixed, not in both: every half-step can only descend.
         L = problem.fit_labels(W, L)
         curve.append(problem.objective(W, L))
         W, L = problem.fit_features(W, L)
@@ -239,6 +250,7 @@ def newton_step(
     ).reshape(start.shape)
     slope = float(np.vdot(gradient, direction))
     before, length = value(start), np.float32(1.0)
+    # Truncated conjugate gradients from 0 always give a direction of descent.
     for _ in range(LINE_SEARCH_STEPS):
         moved: Floats = start + length * direction
         if value(moved) <= before + SUFFICIENT_DECREASE * float(length) * slope:

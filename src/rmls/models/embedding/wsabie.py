@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from rmls.core.options import check_choice, check_number, check_whole, read_seed
+from rmls.core.options import Option, choice, positive, read_seed, store_params, whole
 from rmls.core.resources import count_threads
 from rmls.decide import Rule
-from rmls.features import fit_normalizer
-from rmls.kernels import cpu
+from rmls.kernels.cpu.sgd.passes import WarpPasses
+from rmls.kernels.cpu.sgd.warp import Warp, rank_weights
 from rmls.models.embedding.bilinear import BilinearModel
-from rmls.models.rmls.initial import start_params
-from rmls.models.rmls.schedule import learning_rates
-from rmls.models.rmls.sgd import Rows, Sgd, run_passes
-
-
-@dataclass
-class WarpSgd(Sgd):
-    """Parameters in training by WARP."""
-
-    warp: cpu.Warp | None = None
-    merges: ClassVar[bool] = False
-
-    def _run_kernel(
-        self, rows: Rows, visits: cpu.Visits, memory: cpu.Scratch, bounds: tuple[int, int]
-    ) -> tuple[float, float]:
-        measured: tuple[float, float] = cpu.run_warp(
-            rows.arrays, self.params, self.warp, visits, memory, *bounds
-        )
-        return measured
-
-    def _longest(self, rows: Rows) -> int:
-        """A relevant label pushes one other away, or all of them."""
-        assert self.warp is not None, "the loss is set with the parameters"
-        n_labels = self.shape[1]
-        return n_labels if self.warp.all_negatives else min(2 * rows.max_labels, n_labels)
+from rmls.models.rmls.sgd import Sgd, Training, initial_params, label_rows, run_passes
+from rmls.models.shared.evidence import ScoredRows
+from rmls.models.shared.training_set import TrainingSet
 
 
 class WSABIE(BilinearModel):
@@ -62,6 +37,7 @@ class WSABIE(BilinearModel):
         ``"all"`` counts the violators instead of estimating their number, and moves all of them:
         the loss that sampling estimates.
     learning_rate : float, default=0.02
+        Step size of stochastic gradient descent.
     schedule : {"linear", "constant"}, default="linear"
         Whether the learning rate falls to 0 over ``max_iter`` passes.
     batch_size : int, default=1
@@ -73,6 +49,7 @@ class WSABIE(BilinearModel):
     decision : str or Rule, default="cardinality"
         How `predict` cuts.
     random_state : int, RandomState or None, default=0
+        Seed of every random choice.
     n_jobs : int or None, default=None
         Threads: None is 1, -1 all cores. More than one thread updates without locks.
     verbose : int, default=0
@@ -108,9 +85,28 @@ class WSABIE(BilinearModel):
     """
 
     _record = ("n_iter", "loss_curve")
+    _options: ClassVar[dict[str, Option]] = {
+        "n_components": whole(1),
+        "max_norm": positive(),
+        "max_tries": whole(1),
+        "negatives": choice("sampled", "all"),
+        "learning_rate": positive(),
+        "schedule": choice("linear", "constant"),
+        "batch_size": whole(1),
+        "max_iter": whole(1),
+    }
 
     n_iter_: int
     loss_curve_: list[float]
+
+    n_components: int
+    max_norm: float
+    max_tries: int
+    negatives: str
+    learning_rate: float
+    schedule: str
+    batch_size: int
+    max_iter: int
 
     def __init__(
         self,
@@ -129,62 +125,38 @@ class WSABIE(BilinearModel):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.max_norm = max_norm
-        self.max_tries = max_tries
-        self.negatives = negatives
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.normalize = normalize
-        self.decision = decision
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        store_params(self, locals())
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        self._check_options()
-        shape = (int(X.shape[1]), int(Y.shape[1]), self.n_components)
-        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
-        sgd = self._make_sgd(shape, read_seed(self.random_state))
-        self.loss_curve_ = run_passes(
-            sgd,
-            Rows.of(self._normalizer.apply(X), Y, rows, weights),
-            range(self.max_iter),
-            lambda number: learning_rates(self.learning_rate, self.schedule, number, self.max_iter),
-            verbose=self.verbose,
-        )
-        self.feature_vectors_, self.label_vectors_ = sgd.params.W, sgd.params.L
+    def _fit(self, data: TrainingSet) -> ScoredRows:
+        training = self._start(self._normalized(data))
+        self.loss_curve_ = run_passes(training, range(self.max_iter), self)
+        params = training.state.params
+        self.feature_vectors_, self.label_vectors_ = params.W, params.L
         self.n_iter_ = len(self.loss_curve_)
-        return rows[:0]
+        return ScoredRows(self, data)
 
-    def _check_options(self) -> None:
-        for name in ("n_components", "max_tries", "batch_size", "max_iter"):
-            check_whole(name, getattr(self, name), 1)
-        for name in ("max_norm", "learning_rate"):
-            check_number(name, getattr(self, name), positive=True)
-        check_choice("negatives", self.negatives, ("sampled", "all"))
-        check_choice("schedule", self.schedule, ("linear", "constant"))
-
-    def _make_sgd(self, shape: tuple[int, int, int], seed: int) -> WarpSgd:
+    def _start(self, data: TrainingSet) -> Training:
         """Start from a random projection within the bound and label vectors of zero."""
-        params, accumulators = start_params(shape, "projection", seed, 1.0, False)
-        lengths = np.sqrt(np.einsum("fk,fk->f", params.W, params.W))
-        params.W[:] *= (self.max_norm / np.maximum(lengths, self.max_norm))[:, None]
-        warp = cpu.Warp(
-            rank_weight=cpu.rank_weights(shape[1]),
+        shape = (data.n_features, data.n_labels, int(self.n_components))
+        seed = read_seed(self.random_state)
+        state = Sgd(*initial_params(shape, "projection", seed, 1.0, False), seed)
+        W = state.params.W
+        lengths = np.sqrt(np.einsum("fk,fk->f", W, W))
+        # Projected onto |W_f| <= C, as every step will be.
+        W *= (self.max_norm / np.maximum(lengths, self.max_norm))[:, None]
+        warp = Warp(
+            # L(r) = sum_(i <= r) 1/i: the top of a list weighs more than its end.
+            rank_weight=rank_weights(data.n_labels),
             max_square=np.float32(self.max_norm**2),
             max_tries=int(self.max_tries),
             all_negatives=self.negatives == "all",
         )
-        threads = count_threads(self.n_jobs)
-        return WarpSgd(
-            params, accumulators, seed, batch_size=self.batch_size, n_threads=threads, warp=warp
+        passes = WarpPasses(
+            label_rows(data),
+            state.params,
+            state.accumulators,
+            warp,
+            self.batch_size,
+            count_threads(self.n_jobs),
         )
+        return Training(passes, data, state, self.batch_size)

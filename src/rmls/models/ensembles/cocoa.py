@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rmls.core.options import check_whole
+from rmls.core.options import Option, store_params, whole
 from rmls.decide import Rule
 from rmls.models.ensembles.linear_machines import Classes, Indices, TrainingRows
-from rmls.models.ensembles.template import MachineEnsemble
+from rmls.models.ensembles.template import LabelDraw, MachineEnsemble
 
 
 class COCOA(MachineEnsemble):
@@ -56,6 +56,16 @@ class COCOA(MachineEnsemble):
     [[1, 0], [0, 1]]
     """
 
+    _options: ClassVar[dict[str, Option]] = {
+        "n_coupled": whole(0),
+    }
+
+    n_coupled: int
+    C: float
+    max_iter: int
+    tol: float
+    prune: float
+
     def __init__(
         self,
         n_coupled: int = 10,
@@ -70,26 +80,13 @@ class COCOA(MachineEnsemble):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_coupled = n_coupled
-        self.C = C
-        self.max_iter = max_iter
-        self.tol = tol
-        self.prune = prune
-        self.normalize = normalize
-        self.decision = decision
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        store_params(self, locals())
 
-    def _check_options(self) -> None:
-        check_whole("n_coupled", self.n_coupled, 0)
-        super()._check_options()
-
-    def _problems(
-        self, rows: TrainingRows, label: int, others: Indices, rng: np.random.Generator
-    ) -> list[Classes]:
+    def _problems(self, draw: LabelDraw) -> list[Classes]:
+        rows, label, others, rng = draw
         relevant, without = rows.relevant(label), rows.irrelevant_mask(label)
         irrelevant = np.flatnonzero(without)
+        # The smaller side bounds every class, so that none outweighs the label itself.
         limit = min(rows.weigh(relevant), rows.weigh(irrelevant))
         binary = [rows.draw(part, limit, rng) for part in (irrelevant, relevant)]
         count = min(int(self.n_coupled), len(others))
@@ -97,7 +94,7 @@ class COCOA(MachineEnsemble):
         classes = (_three_classes(rows, relevant, without, int(other)) for other in coupled)
         return [binary, *([rows.draw(part, limit, rng) for part in parts] for parts in classes)]
 
-    def _most_outputs(self) -> int:
+    def _max_outputs(self) -> int:
         return 1 + 2 * int(self.n_coupled)
 
 

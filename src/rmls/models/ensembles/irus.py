@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rmls.core.options import check_share, check_whole
+from rmls.core.options import Option, share, store_params, whole
 from rmls.decide import Rule
-from rmls.models.ensembles.linear_machines import Classes, Indices, TrainingRows
-from rmls.models.ensembles.template import MachineEnsemble
+from rmls.models.ensembles.linear_machines import Classes
+from rmls.models.ensembles.template import LabelDraw, MachineEnsemble
 
 
 class IRUS(MachineEnsemble):
     """Average, for every label, machines that each saw all its rows and fewer of the others.
 
     For label j with relevant rows P and irrelevant rows N, machine t learns from P and from a
-    random part of N that is *smaller* than P: the imbalance is turned around, so that every machine
+    random part of N that is *smaller* than P: the imbalance is reversed, so that every machine
     finds nearly all relevant rows, and different samples make them err on different irrelevant
     ones. The score is the mean of their confidences (Tahir, Kittler and Yan, "Inverse random under
     sampling for class imbalance problem and its application to multi-label classification",
@@ -41,9 +41,11 @@ class IRUS(MachineEnsemble):
     decision : str or Rule, default="round"
         Scores are counted from each label's own threshold, which ``round`` applies.
     random_state : int, RandomState or None, default=0
+        Seed of the drawn rows.
     n_jobs : int or None, default=None
         Threads, over labels in training and over rows in scoring; the model does not depend on it.
     verbose : int, default=0
+        1 shows progress.
 
     Attributes
     ----------
@@ -69,6 +71,18 @@ class IRUS(MachineEnsemble):
     [[1, 0], [0, 1]]
     """
 
+    _options: ClassVar[dict[str, Option]] = {
+        "n_estimators": whole(1),
+        "negatives_per_positive": share(),
+    }
+
+    n_estimators: int
+    negatives_per_positive: float
+    C: float
+    max_iter: int
+    tol: float
+    prune: float
+
     def __init__(
         self,
         n_estimators: int = 10,
@@ -84,30 +98,15 @@ class IRUS(MachineEnsemble):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.negatives_per_positive = negatives_per_positive
-        self.C = C
-        self.max_iter = max_iter
-        self.tol = tol
-        self.prune = prune
-        self.normalize = normalize
-        self.decision = decision
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        store_params(self, locals())
 
-    def _check_options(self) -> None:
-        check_whole("n_estimators", self.n_estimators, 1)
-        check_share("negatives_per_positive", self.negatives_per_positive)
-        super()._check_options()
-
-    def _problems(
-        self, rows: TrainingRows, label: int, others: Indices, rng: np.random.Generator
-    ) -> list[Classes]:
+    def _problems(self, draw: LabelDraw) -> list[Classes]:
+        rows, label, _, rng = draw
         relevant = rows.relevant(label)
         irrelevant = np.flatnonzero(rows.irrelevant_mask(label))
+        # Weight, not rows: below that of the positives, which reverses the imbalance.
         budget = self.negatives_per_positive * rows.weigh(relevant)
         return [[rows.draw(irrelevant, budget, rng), relevant] for _ in range(self.n_estimators)]
 
-    def _most_outputs(self) -> int:
+    def _max_outputs(self) -> int:
         return self.n_estimators

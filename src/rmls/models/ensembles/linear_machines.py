@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmls.kernels import cpu
-from rmls.kernels.cpu.methods.binary_linear import clear_features, confide_dense, train_machine
+from rmls.kernels.backend import csr_arrays
+from rmls.kernels.cpu.methods.binary_linear import clear_features, sum_confidences, train_machine
+from rmls.models.shared.training_set import TrainingSet
 
 Indices = NDArray[np.int64]
 Classes = list[Indices]
@@ -46,22 +47,21 @@ class LabelMachines(NamedTuple):
 
 
 class TrainingRows:
-    """Normalised rows and who is relevant for which label, as the machines need them."""
+    """Normalised rows and who is relevant for which label, as the machines need them.
 
-    def __init__(
-        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, weights: NDArray[np.float64]
-    ) -> None:
-        self.features = cpu.Csr(
-            X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float32)
-        )
-        self.n_features = int(X.shape[1])
-        self.weights = weights
-        self.n_rows = len(weights)
+    The set is compact: its matrices hold its rows in their order.
+    """
+
+    def __init__(self, data: TrainingSet) -> None:
+        self.features = csr_arrays(data.X)
+        self.n_features = data.n_features
+        self.weights = weights = data.weights
+        self.n_rows = data.n_rows
         self._even = bool((weights == weights[0]).all())
         self._least = float(weights.min())
-        turned = sparse.csc_matrix(Y)
-        turned.sort_indices()
-        self._indptr, self._indices = turned.indptr, turned.indices.astype(np.int64)
+        by_label = sparse.csc_matrix(data.Y)
+        by_label.sort_indices()
+        self._indptr, self._indices = by_label.indptr, by_label.indices.astype(np.int64)
 
     def relevant(self, label: int) -> Indices:
         """Return the rows that have the label."""
@@ -80,8 +80,11 @@ class TrainingRows:
     def draw(self, rows: Indices, budget: float, rng: np.random.Generator) -> Indices:
         """Return random ``rows`` that weigh at most ``budget`` together, but one at least."""
         if self._even:
+            # 0.3 / 0.1 is just below 3: the small term keeps the row that rounding would take.
             count = max(1, int(budget / self.weights[0] + 1e-9))
             return rows if count >= len(rows) else rng.choice(rows, count, replace=False)
+        # More rows than this cannot fit, even if all are of the least weight: no full shuffle is
+        # needed.
         most = int(budget / self._least) + 1
         shuffled = rng.choice(rows, min(most, len(rows)), replace=False)
         count = int((np.cumsum(self.weights[shuffled]) <= budget * (1 + 1e-12)).sum())
@@ -136,8 +139,10 @@ class MachineTrainer:
         own = np.repeat(np.arange(len(classes)), [len(rows) for rows in classes])
         last = len(classes) - 1
         if last == 1:
+            # The other class scores -s: the soft maximum of (s, -s) is sigmoid(2 s).
             return [2 * self._against_rest(picked, own == 1, key)]
         scores = [self._against_rest(picked, own == number, key) for number in range(last + 1)]
+        # The soft maximum needs differences only: one output fewer is stored.
         return [scores[last] - score for score in scores[:last]]
 
     def _against_rest(
@@ -150,12 +155,13 @@ class MachineTrainer:
         n_iter = train_machine(*arrays, limits, np.uint64(key), self._w)
         self._n_iter = max(self._n_iter, n_iter)
         found = self._w.copy()
+        # Only the features of the drawn rows were touched: O(their entries), not O(d) a machine.
         clear_features(self.rows.features, picked, self._w)
         return found
 
     def _threshold(self, label: int, table: NDArray[np.float32], ends: Indices) -> float:
         scores = np.empty(self.rows.n_rows, np.float32)
-        confide_dense(self.rows.features, table, ends, scores)
+        sum_confidences(self.rows.features, table, ends, scores)
         scores /= np.float32(len(ends) - 1)
         return best_f_threshold(scores, self.rows.relevant(label), self.rows.weights)
 
@@ -178,6 +184,7 @@ def best_f_threshold(
     ranked = scores[order].astype(np.float64)
     own = np.zeros(len(scores))
     own[relevant] = weights[relevant]
+    # F = 2 tp / (predicted + true) of every prefix of the ranked rows.
     values = 2 * np.cumsum(own[order]) / (np.cumsum(weights[order]) + own.sum())
     following = np.append(ranked[1:], 0.0)
     # A set ends between two scores that differ.

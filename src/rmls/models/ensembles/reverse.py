@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
-from rmls.core.canonical import fingerprints
 from rmls.core.errors import InputError
-from rmls.core.options import check_number, check_whole
-from rmls.core.resources import count_threads, require_memory
+from rmls.core.options import Option, positive, store_params, whole
+from rmls.core.resources import count_threads, map_on_threads, require_memory
+from rmls.core.sparse import fingerprints
 from rmls.decide import Rule
-from rmls.features import Normalizer, fit_normalizer
-from rmls.kernels import cpu
-from rmls.kernels.cpu.methods.f_cuts import MOST_KEPT, solve_label
+from rmls.kernels.backend import csr_arrays
+from rmls.kernels.cpu.linalg.products import csr_times_dense
+from rmls.kernels.cpu.methods.f_cuts import MAX_KEPT, solve_label
 from rmls.models.ensembles.linear_machines import Indices, TrainingRows
-from rmls.models.shared.estimator import MultiLabelEstimator, restore_normalizer
+from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.shared.evidence import ScoredRows
 from rmls.models.shared.progress import say
-from rmls.models.shared.sparse_archive import csr_arrays
-from rmls.models.shared.threads import map_on_threads
+from rmls.models.shared.training_set import TrainingSet
 
 Solution = tuple[NDArray[np.float32], int]
 
@@ -29,7 +29,7 @@ Solution = tuple[NDArray[np.float32], int]
 class ReverseMultiLabel(MultiLabelEstimator):
     """Learn for every label the weights whose set of rows has a large F, by a convex bound of it.
 
-    The prediction is turned round: label j is given all rows and returns the set of those that have
+    The prediction is reversed: label j is given all rows and returns the set of those that have
     it, ``argmax_S Σ_(i in S) w·x_i``, which are the rows with a positive score. With the true set
     T, the weights minimise ``|w|²/2 + C ξ`` where
 
@@ -55,6 +55,7 @@ class ReverseMultiLabel(MultiLabelEstimator):
     n_jobs : int or None, default=None
         Threads, over labels; the model does not depend on it.
     verbose : int, default=0
+        1 shows progress.
 
     Attributes
     ----------
@@ -85,7 +86,16 @@ class ReverseMultiLabel(MultiLabelEstimator):
     intercept_: NDArray[np.float32]
     learned_: Indices
     n_iter_: int
-    _normalizer: Normalizer
+
+    _options: ClassVar[dict[str, Option]] = {
+        "C": positive(),
+        "max_iter": whole(1),
+        "tol": positive(),
+    }
+
+    C: float
+    max_iter: int
+    tol: float
 
     def __init__(
         self,
@@ -98,34 +108,18 @@ class ReverseMultiLabel(MultiLabelEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.C = C
-        self.max_iter = max_iter
-        self.tol = tol
-        self.normalize = normalize
-        self.decision = decision
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        store_params(self, locals())
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: Indices,
-        weights: NDArray[np.float64],
-    ) -> Indices:
-        check_number("C", self.C, positive=True)
-        check_whole("max_iter", self.max_iter, 1)
-        check_number("tol", self.tol, positive=True)
-        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
-        unit = sparse.csr_matrix(self._normalizer.apply(X[rows]))
+    def _fit(self, data: TrainingSet) -> ScoredRows:
+        scaled = self._normalized(data)
         # In an order that does not depend on the labels, no cut depends on their numbers either.
-        order = np.argsort(fingerprints(unit), kind="stable")
-        seen = TrainingRows(unit[order], Y[rows[order]], weights[order])
+        order = np.argsort(fingerprints(scaled.features), kind="stable")
+        seen = TrainingRows(scaled.take(order).compact())
         self.learned_ = np.flatnonzero(seen.counts())
         shape = (seen.n_features, len(self.learned_))
         threads = count_threads(self.n_jobs)
         require_memory(
-            4 * shape[0] * shape[1] + 16 * threads * MOST_KEPT * seen.n_rows,
+            4 * shape[0] * shape[1] + 16 * threads * MAX_KEPT * seen.n_rows,
             f"one model for each of {shape[1]} labels",
             "use fewer features or labels, or a method that compresses them",
         )
@@ -136,7 +130,7 @@ class ReverseMultiLabel(MultiLabelEstimator):
 
         n_cuts = map_on_threads(learn, np.arange(shape[1]), threads)
         self.n_iter_ = max(1, *n_cuts) if n_cuts else 1
-        return rows[:0]
+        return ScoredRows(self, data)
 
     def _learn(self, seen: TrainingRows, place: int) -> int:
         """Write the weights of a label to their places; return the number of cuts."""
@@ -153,17 +147,17 @@ class ReverseMultiLabel(MultiLabelEstimator):
         scores = np.full((int(X.shape[0]), self._space.n_labels), -1, np.float32)
         if len(self.learned_):
             found = np.empty((len(scores), len(self.learned_)), np.float32)
-            queries = csr_arrays(sparse.csr_matrix(self._normalizer.apply(X)))
-            cpu.csr_times_dense(*queries, self.coef_, found, count_threads(self.n_jobs))
+            queries = csr_arrays(X)
+            csr_times_dense(*queries, self.coef_, found, count_threads(self.n_jobs))
             scores[:, self.learned_] = found + self.intercept_
         return scores
 
     # -- archive ---------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        arrays: dict[str, NDArray[Any]] = dict(self._normalizer.as_arrays())
+        arrays: dict[str, NDArray[Any]] = {}
         arrays |= {"coef": self.coef_, "intercept": self.intercept_, "learned": self.learned_}
-        return {"normalizer": self._normalizer.mode, "n_iter": self.n_iter_}, arrays
+        return {"n_iter": self.n_iter_}, arrays
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
         check_arrays(archive, {"learned": (np.int64, (None,))})
@@ -176,4 +170,3 @@ class ReverseMultiLabel(MultiLabelEstimator):
             raise InputError("the learned labels are not there")
         self.learned_, self.coef_ = learned, archive.arrays["coef"]
         self.intercept_, self.n_iter_ = archive.arrays["intercept"], int(fitted["n_iter"])
-        self._normalizer = restore_normalizer(fitted["normalizer"], archive, d)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,10 @@ from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import InputError
-from rmls.core.options import check_number, check_whole, read_seed
-from rmls.core.resources import count_threads
-from rmls.features import Normalizer, fit_normalizer
-from rmls.kernels.cpu.methods.binary_linear import confide_rows
+from rmls.core.options import Option, number, positive, read_seed, whole
+from rmls.core.resources import count_threads, map_on_threads
+from rmls.kernels.backend import csr_arrays
+from rmls.kernels.cpu.methods.binary_linear import add_confidences
 from rmls.models.ensembles.linear_machines import (
     Classes,
     Indices,
@@ -22,16 +22,17 @@ from rmls.models.ensembles.linear_machines import (
     Settings,
     TrainingRows,
 )
-from rmls.models.shared.estimator import MultiLabelEstimator, restore_normalizer
+from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.shared.evidence import ScoredRows
 from rmls.models.shared.progress import say
-from rmls.models.shared.sparse_archive import csr_arrays, read_csr
-from rmls.models.shared.threads import map_on_threads
+from rmls.models.shared.sparse_archive import read_csr, sparse_state
+from rmls.models.shared.training_set import TrainingSet
 
 UNDECIDED = 0.5
 
 
 class Ensemble(NamedTuple):
-    """The machines of all labels that have rows on both sides; see `confide_rows`.
+    """The machines of all labels that have rows on both sides; see `add_confidences`.
 
     ``sizes`` has the number of outputs of every machine and ``owners`` the place of its label in
     the list of learned labels; the machines of a label stand together.
@@ -43,11 +44,23 @@ class Ensemble(NamedTuple):
     owners: Indices
 
 
+class LabelDraw(NamedTuple):
+    """What the machines of one label are drawn from.
+
+    ``others`` are the other labels that some rows have and others have not.
+    """
+
+    rows: TrainingRows
+    label: int
+    others: Indices
+    rng: np.random.Generator
+
+
 class MachineEnsemble(MultiLabelEstimator):
     """Template of the ensembles of linear machines: a subclass draws the rows of each.
 
-    A subclass writes ``_problems(rows, label, others, rng)``, which returns the classes of every
-    machine of a label, that of the label last, and ``_most_outputs()``.
+    A subclass writes ``_problems(draw)``, which returns the classes of every
+    machine of a label, that of the label last, and ``_max_outputs()``.
 
     Attributes
     ----------
@@ -59,6 +72,13 @@ class MachineEnsemble(MultiLabelEstimator):
         Passes of the machine that took most.
     """
 
+    _options: ClassVar[dict[str, Option]] = {
+        "C": positive(),
+        "max_iter": whole(1),
+        "tol": number(),
+        "prune": number(),
+    }
+
     thresholds_: NDArray[np.float32]
     learned_: Indices
     n_iter_: int
@@ -69,55 +89,39 @@ class MachineEnsemble(MultiLabelEstimator):
     normalize: str
     verbose: int
     _ensemble: Ensemble
-    _normalizer: Normalizer
 
-    def _problems(
-        self, rows: TrainingRows, label: int, others: Indices, rng: np.random.Generator
-    ) -> list[Classes]:
+    def _problems(self, draw: LabelDraw) -> list[Classes]:
         raise NotImplementedError
 
-    def _most_outputs(self) -> int:
+    def _max_outputs(self) -> int:
         raise NotImplementedError
 
-    def _check_options(self) -> None:
-        check_number("C", self.C, positive=True)
-        check_whole("max_iter", self.max_iter, 1)
-        check_number("tol", self.tol, positive=False)
-        check_number("prune", self.prune, positive=False)
-
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: Indices,
-        weights: NDArray[np.float64],
-    ) -> Indices:
-        self._check_options()
+    def _fit(self, data: TrainingSet) -> ScoredRows:
         seed = read_seed(self.random_state)
-        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
-        seen = TrainingRows(sparse.csr_matrix(self._normalizer.apply(X[rows])), Y[rows], weights)
+        seen = TrainingRows(self._normalized(data).compact())
         counts = seen.counts()
         self.learned_ = np.flatnonzero((counts > 0) & (counts < seen.n_rows))
         settings = Settings(self.C, self.max_iter, self.tol, self.prune)
 
         def learn(labels: Indices) -> list[LabelMachines]:
-            trainer = MachineTrainer(seen, settings, self._most_outputs())
+            trainer = MachineTrainer(seen, settings, self._max_outputs())
             return [self._learn(trainer, int(label), seed) for label in labels]
 
         found = map_on_threads(learn, self.learned_, count_threads(self.n_jobs))
         # A label that all rows have, or none, is predicted for all or for none.
         self._constant = np.where(counts > 0, UNDECIDED, -UNDECIDED).astype(np.float32)
-        self.thresholds_ = np.full(Y.shape[1], UNDECIDED, np.float32)
+        self.thresholds_ = np.full(data.n_labels, UNDECIDED, np.float32)
         self.thresholds_[self.learned_] = [machines.threshold for machines in found]
         self.n_iter_ = max((machines.n_iter for machines in found), default=1)
-        self._ensemble = _join(found, int(X.shape[1]))
-        return rows[:0]
+        self._ensemble = _join(found, data.n_features)
+        return ScoredRows(self, data)
 
     def _learn(self, trainer: MachineTrainer, label: int, seed: int) -> LabelMachines:
+        # Keyed by label: the draws depend neither on the threads nor on the order of the work.
         rng = np.random.Generator(np.random.Philox(key=[seed, label]))
         key = int(rng.integers(2**63))
         others = self.learned_[self.learned_ != label]
-        problems = self._problems(trainer.rows, label, others, rng)
+        problems = self._problems(LabelDraw(trainer.rows, label, others, rng))
         # Classes of a 1-d y exclude each other: the largest confidence decides.
         found = trainer.train(label, problems, key, not self._space.is_single)
         if self.verbose:
@@ -129,18 +133,19 @@ class MachineEnsemble(MultiLabelEstimator):
         scores = np.tile(self._constant, (n_rows, 1))
         if not len(self.learned_):
             return scores
-        queries = csr_arrays(sparse.csr_matrix(self._normalizer.apply(X)))
+        queries = csr_arrays(X)
         weights, intercepts, sizes, owners = self._ensemble
         ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         sums = np.zeros((n_rows, len(self.learned_)), np.float32)
         arrays = (queries, csr_arrays(weights), intercepts, ends, owners)
 
         def work(part: Indices) -> list[None]:
-            confide_rows(*arrays, (int(part[0]), int(part[-1]) + 1), sums)
+            add_confidences(*arrays, (int(part[0]), int(part[-1]) + 1), sums)
             return []
 
         map_on_threads(work, np.arange(n_rows), count_threads(self.n_jobs))
         sums /= np.bincount(owners, minlength=len(self.learned_)).astype(np.float32)
+        # Counted from its own threshold, every label is cut at 0: one rule serves all.
         sums -= self.thresholds_[self.learned_]
         scores[:, self.learned_] = sums
         return scores
@@ -149,13 +154,11 @@ class MachineEnsemble(MultiLabelEstimator):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         ensemble = self._ensemble
-        arrays: dict[str, NDArray[Any]] = dict(self._normalizer.as_arrays())
-        for part, array in csr_arrays(ensemble.weights)._asdict().items():
-            arrays[f"weights_{part}"] = array
+        arrays = sparse_state("weights", ensemble.weights)
         arrays |= {"intercepts": ensemble.intercepts, "machine_sizes": ensemble.sizes}
         arrays |= {"machine_owners": ensemble.owners, "learned": self.learned_}
         arrays |= {"thresholds": self.thresholds_, "constant": self._constant}
-        return {"normalizer": self._normalizer.mode, "n_iter": self.n_iter_}, arrays
+        return {"n_iter": self.n_iter_}, arrays
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
         d, m = int(self.n_features_in_), self._space.n_labels
@@ -181,7 +184,6 @@ class MachineEnsemble(MultiLabelEstimator):
         self._ensemble = Ensemble(weights, intercepts, sizes, owners)
         self.learned_, self.thresholds_ = learned, arrays["thresholds"]
         self._constant, self.n_iter_ = arrays["constant"], int(fitted["n_iter"])
-        self._normalizer = restore_normalizer(fitted["normalizer"], archive, d)
 
 
 def _within(values: Indices, limit: int) -> bool:

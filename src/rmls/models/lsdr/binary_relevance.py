@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
+from rmls.core.options import Option, store_params, whole
 from rmls.core.resources import require_memory
-from rmls.models.lsdr.label_operator import Floats, SignedLabels
-from rmls.models.lsdr.template import LSDR
+from rmls.models.lsdr.label_operator import Floats
+from rmls.models.lsdr.template import LSDR, Encoding
 
+# Dense label columns that exist at once: n x 256 numbers, never n x m.
 BLOCK_LABELS = 256
 
 
@@ -25,6 +26,8 @@ class BinaryRelevance(LSDR):
         numbers.
     ridge, normalize, decision, random_state, n_jobs, verbose
         As for `PLST`.
+    device : {"cpu"}, default="cpu"
+        Where training and scoring run.
 
     Attributes
     ----------
@@ -39,6 +42,7 @@ class BinaryRelevance(LSDR):
     """
 
     _decoder = ("selected",)
+    _options: ClassVar[dict[str, Option]] = {"n_components": whole(1).or_none()}
 
     def __init__(
         self,
@@ -50,18 +54,12 @@ class BinaryRelevance(LSDR):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
+        device: str = "cpu",
     ) -> None:
-        super().__init__(
-            n_components,  # type: ignore[arg-type]
-            ridge=ridge,
-            normalize=normalize,
-            decision=decision,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        store_params(self, locals())
 
-    def _regress(self, labels: SignedLabels, X: sparse.csr_matrix, scale: Floats) -> Floats:
+    def _regress(self, problem: Encoding) -> Floats:
+        labels, X = problem.labels, problem.X
         n_labels = labels.shape[1]
         k = n_labels if self.n_components is None else self._n_codes(n_labels)
         require_memory(
@@ -69,8 +67,9 @@ class BinaryRelevance(LSDR):
             f"one model for each of {k} labels",
             "keep fewer labels with n_components, or use a method that compresses them",
         )
-        self.selected_ = np.sort(np.random.default_rng(self._seed).permutation(n_labels)[:k])
-        system = self._make_system(X, scale)
+        self.selected_ = np.sort(np.random.default_rng(problem.seed).permutation(n_labels)[:k])
+        # One factorisation for all labels: only the right-hand sides differ.
+        system = self._make_system(X, problem.scale)
         coef = np.empty((1 + int(X.shape[1]), k))
         for start in range(0, k, BLOCK_LABELS):
             self._say(f"label {start} of {k}")

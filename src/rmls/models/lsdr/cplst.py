@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scipy import sparse
-
-from rmls.models.lsdr.label_operator import Floats, SignedLabels, leading_vectors
+from rmls.models.lsdr.label_operator import Floats, leading_vectors
 from rmls.models.lsdr.plst import PrincipalDecoder
+from rmls.models.lsdr.template import Encoding
 
 HAT_TOLERANCE = 1e-2
 
@@ -38,11 +37,12 @@ class CPLST(PrincipalDecoder):
     [[1, 0]]
     """
 
-    def _basis(self, labels: SignedLabels, X: sparse.csr_matrix, k: int) -> Floats:
-        system = self._make_system(X, tol=HAT_TOLERANCE)
+    def _basis(self, problem: Encoding, k: int) -> Floats:
+        labels, system = problem.labels, self._make_system(problem.X, tol=HAT_TOLERANCE)
         return leading_vectors(
+            # Yc' H Yc V from right to left: neither H (n x n) nor the m x m product is formed.
             lambda V: labels.transposed_times(system.smooth(labels.times(V))),
             labels.shape[1],
             k,
-            self._seed,
+            problem.seed,
         )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from rmls.core.options import check_choice, check_whole
-from rmls.models.lsdr.label_operator import Floats, SignedLabels
+from rmls.core.options import Option, check_whole, choice, store_params, whole
+from rmls.models.lsdr.label_operator import Floats
 from rmls.models.lsdr.sparse_recovery import RECOVERIES
-from rmls.models.lsdr.template import LSDR
+from rmls.models.lsdr.template import LSDR, Encoding
 
 MATRICES = ("gaussian", "hadamard")
+# Recovered labels score -0.5 or more, all others -0.5 or less.
 FOUND, MISSED = 0.5, 1.0
 
 
@@ -57,7 +57,16 @@ class CS(LSDR):
     """
 
     _decoder = ("matrix",)
+    _options: ClassVar[dict[str, Option]] = {
+        "recovery": choice(*RECOVERIES),
+        "matrix": choice(*MATRICES),
+        "sparsity": whole(1).or_none(),
+    }
     matrix_: Floats
+
+    recovery: str
+    matrix: str
+    sparsity: int | None
 
     def __init__(
         self,
@@ -73,30 +82,17 @@ class CS(LSDR):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            n_components,
-            ridge=ridge,
-            normalize=normalize,
-            decision=decision,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.recovery = recovery
-        self.matrix = matrix
-        self.sparsity = sparsity
+        store_params(self, locals())
 
-    def _encode(self, labels: SignedLabels, X: sparse.csr_matrix) -> Floats:
-        check_choice("recovery", self.recovery, tuple(RECOVERIES))
-        check_choice("matrix", self.matrix, MATRICES)
-        if self.sparsity is not None:
-            check_whole("sparsity", self.sparsity, 1)
+    def _encode(self, problem: Encoding) -> Floats:
+        labels = problem.labels
         n_labels = labels.shape[1]
-        rng = np.random.default_rng(self._seed)
+        rng = np.random.default_rng(problem.seed)
         if self.matrix == "gaussian":
             drawn = rng.standard_normal((self.n_components, n_labels))
         else:
             drawn = hadamard_rows(self.n_components, n_labels, rng)
+        # Columns of length 1 (in the mean, if Gaussian): correlations with codes are comparable.
         self.matrix_ = drawn / np.sqrt(len(drawn))
         weights = labels.scale**2
         mean = float(weights @ np.diff(labels.Y.indptr)) / float(weights.sum())
@@ -107,6 +103,7 @@ class CS(LSDR):
     def _decode(self, codes: Floats) -> Floats:
         found, coefficients = RECOVERIES[self.recovery](codes, self.matrix_, self.sparsity_)
         correlation = codes @ self.matrix_
+        # Within +-0.5 of the row, hence between -1.5 and -0.5 after the shift.
         correlation /= 2 * np.maximum(np.abs(correlation).max(axis=1, keepdims=True), 1e-12)
         scores = correlation - MISSED
         np.put_along_axis(scores, found, np.maximum(coefficients - FOUND, -FOUND), axis=1)
@@ -140,6 +137,7 @@ def hadamard_rows(k: int, n_labels: int, rng: np.random.Generator) -> Floats:
     order = 1 << max(int(np.ceil(np.log2(max(n_labels, 2)))), int(np.ceil(np.log2(k + 1))))
     rows = 1 + rng.choice(order - 1, size=k, replace=False)
     common = rows[:, None] & np.arange(n_labels)
+    # Parity of 64 bits by folding halves onto each other; the last bit is that of the count.
     for shift in (32, 16, 8, 4, 2, 1):
         common ^= common >> shift
     return np.asarray(1.0 - 2.0 * (common & 1), dtype=np.float64)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
-from rmls.models.lsdr.label_operator import Floats, SignedLabels, leading_vectors
-from rmls.models.lsdr.template import LSDR
+from rmls.models.lsdr.label_operator import Floats, leading_vectors
+from rmls.models.lsdr.template import LSDR, Encoding
 
 
 class CSSP(LSDR):
@@ -22,8 +22,10 @@ class CSSP(LSDR):
     ----------
     n_components : int, default=250
         Number of labels drawn; all of them where there are fewer.
-    ridge, normalize, decision, random_state, n_jobs, verbose
-        As for `PLST`; ``random_state`` also draws the labels.
+    random_state : int, RandomState or None, default=0
+        Seed of the drawn labels, and of the start vector of the Lanczos iteration.
+    ridge, normalize, decision, n_jobs, verbose
+        As for `PLST`.
 
     Attributes
     ----------
@@ -44,14 +46,17 @@ class CSSP(LSDR):
     _decoder = ("decoder", "selected")
     decoder_: Floats
 
-    def _encode(self, labels: SignedLabels, X: sparse.csr_matrix) -> Floats:
+    def _encode(self, problem: Encoding) -> Floats:
+        labels = problem.labels
         n_labels = labels.shape[1]
         k = self._n_codes(n_labels)
         vectors = leading_vectors(
-            lambda V: labels.transposed_times(labels.times(V)), n_labels, k, self._seed
+            lambda V: labels.transposed_times(labels.times(V)), n_labels, k, problem.seed
         )
-        self.selected_ = draw_distinct((vectors**2).sum(axis=1), k, self._seed)
+        # Leverage: the squared length of a label's row in the basis, which sums to k.
+        self.selected_ = draw_distinct((vectors**2).sum(axis=1), k, problem.seed)
         codes = labels.columns(self.selected_)
+        # pinv(Z) Y = (Z'Z)^+ Z'Y: a k x k inverse, and a product that keeps Y sparse.
         gram = linalg.pinvh(codes.T @ codes)
         self.decoder_ = gram @ labels.transposed_times(codes).T
         return codes

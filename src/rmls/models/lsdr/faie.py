@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
-from rmls.core.options import check_number
-from rmls.models.lsdr.label_operator import Floats, SignedLabels, leading_vectors
-from rmls.models.lsdr.template import LSDR
+from rmls.core.options import Option, number, store_params
+from rmls.models.lsdr.label_operator import Floats, leading_vectors
+from rmls.models.lsdr.template import LSDR, Encoding
 
 HAT_TOLERANCE = 5e-2
 
@@ -47,7 +46,10 @@ class FaIE(LSDR):
     """
 
     _decoder = ("decoder",)
+    _options: ClassVar[dict[str, Option]] = {"alpha": number()}
     decoder_: Floats
+
+    alpha: float
 
     def __init__(
         self,
@@ -61,27 +63,20 @@ class FaIE(LSDR):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            n_components,
-            ridge=ridge,
-            normalize=normalize,
-            decision=decision,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.alpha = alpha
+        store_params(self, locals())
 
-    def _encode(self, labels: SignedLabels, X: sparse.csr_matrix) -> Floats:
-        check_number("alpha", self.alpha, positive=False)
-        system = self._make_system(X, tol=HAT_TOLERANCE)
+    def _encode(self, problem: Encoding) -> Floats:
+        labels = problem.labels
+        system = self._make_system(problem.X, tol=HAT_TOLERANCE)
         n_samples = labels.shape[0]
         codes = leading_vectors(
+            # Y (Y'U) + alpha H U: products with blocks of k columns, never the n x n matrix.
             lambda U: labels.times(labels.transposed_times(U)) + self.alpha * system.smooth(U),
             n_samples,
             self._n_codes(n_samples),
-            self._seed,
+            problem.seed,
         )
+        # The codes are orthonormal: Z'Y is the least-squares decoder.
         self.decoder_ = np.ascontiguousarray(labels.transposed_times(codes).T)
         return codes
 

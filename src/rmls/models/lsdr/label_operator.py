@@ -12,10 +12,14 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from rmls.core.errors import InputError
 
+# 8 MB as a dense matrix; above, only products with it are made.
 DENSE_SIDE = 1024
 LANCZOS_SIDE = 20_000
+# Applications to a whole block; Lanczos needs more than k, of one vector each.
 KRYLOV_DEPTH = 4
+# Columns written out at a time: an action may pass through n x 32 numbers.
 WRITE_OUT = 32
+# Directions beyond k, so that the last wanted ones are found as surely as the first.
 OVERSAMPLE = 20
 
 Floats = NDArray[np.float64]
@@ -67,6 +71,8 @@ class SignedLabels:
 
     def times(self, V: Floats) -> Floats:
         """Return the matrix times a block of label vectors."""
+        # +-1 labels are 2 Y - 1 o': a sparse product and a rank-one correction, O(nnz + n + m) a
+        # column.
         return self.scale[:, None] * (2 * (self.Y @ V) - self.offset @ V)
 
     def transposed_times(self, U: Floats) -> Floats:
@@ -105,12 +111,14 @@ def leading_vectors(action: Action, size: int, k: int, seed: int) -> Floats:
         unit = np.eye(size)
         blocks = (unit[:, start : start + WRITE_OUT] for start in range(0, size, WRITE_OUT))
         dense = np.hstack([action(block) for block in blocks])
+        # Rounding, and conjugate gradients in the action, leave it symmetric only nearly.
         _, vectors = linalg.eigh((dense + dense.T) / 2, subset_by_index=[size - k, size - 1])
         return np.ascontiguousarray(vectors[:, ::-1])
     rng = np.random.default_rng(seed)
     if size > LANCZOS_SIDE:
         return _block_krylov(action, rng.standard_normal((size, min(k + OVERSAMPLE, size))), k)
     start = rng.standard_normal(size)
+    # Lanczos needs products with vectors only: n x n or m x m matrices are never formed.
     operator = LinearOperator(
         (size, size), matvec=lambda v: action(v.reshape(-1, 1)).ravel(), dtype=np.float64
     )
@@ -125,10 +133,12 @@ def _block_krylov(action: Action, start: Floats, k: int) -> Floats:
         images.append(action(blocks[-1]))
         if depth + 1 < KRYLOV_DEPTH:
             following = images[-1]
+            # Gram and Schmidt twice: one round leaves what rounding hides, the second takes it off.
             for _ in range(2):
                 for block in blocks:
                     following = following - block @ (block.T @ following)
             blocks.append(np.linalg.qr(following)[0])
+    # Rayleigh and Ritz: the operator seen from inside the spanned space, 4 (k + 20) wide.
     inner = np.block([[block.T @ image for image in images] for block in blocks])
     size = len(inner)
     _, vectors = linalg.eigh((inner + inner.T) / 2, subset_by_index=[size - k, size - 1])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from rmls.models.lsdr.label_operator import Floats, SignedLabels, leading_vectors
-from rmls.models.lsdr.template import LSDR
+from rmls.models.lsdr.label_operator import Floats, leading_vectors
+from rmls.models.lsdr.template import LSDR, Encoding
 
 
 class PrincipalDecoder(LSDR):
@@ -24,14 +24,16 @@ class PrincipalDecoder(LSDR):
     basis_: Floats
     mean_: Floats
 
-    def _basis(self, labels: SignedLabels, X: sparse.csr_matrix, k: int) -> Floats:
+    def _basis(self, problem: Encoding, k: int) -> Floats:
         """Return the basis of centred labels."""
         raise NotImplementedError
 
-    def _encode(self, labels: SignedLabels, X: sparse.csr_matrix) -> Floats:
+    def _encode(self, problem: Encoding) -> Floats:
+        labels = problem.labels
+        # The mean is decoded for free; all k directions are left to what differs between rows.
         centred = labels.centred()
         self.mean_ = labels.mean
-        self.basis_ = self._basis(centred, X, self._n_codes(labels.shape[1]))
+        self.basis_ = self._basis(replace(problem, labels=centred), self._n_codes(labels.shape[1]))
         return centred.times(self.basis_)
 
     def _decode(self, codes: Floats) -> Floats:
@@ -54,7 +56,7 @@ class PLST(PrincipalDecoder):
         Number of codes; all of them where there are fewer labels.
     ridge : float, default=0.1
         Penalty of the regression from features to codes, the intercept included.
-    normalize : str, default="none"
+    normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="none"
         Scaling of the features; see `rmls.features.fit_normalizer`.
     decision : str or Rule, default="round"
         ``"round"`` takes scores of at least 0, half-way between the labels -1 and 1.
@@ -77,7 +79,9 @@ class PLST(PrincipalDecoder):
     [[1, 0]]
     """
 
-    def _basis(self, labels: SignedLabels, X: sparse.csr_matrix, k: int) -> Floats:
+    def _basis(self, problem: Encoding, k: int) -> Floats:
+        labels = problem.labels
+        # Right singular vectors of Yc are eigenvectors of Yc'Yc, here by two sparse products.
         return leading_vectors(
-            lambda V: labels.transposed_times(labels.times(V)), labels.shape[1], k, self._seed
+            lambda V: labels.transposed_times(labels.times(V)), labels.shape[1], k, problem.seed
         )

@@ -11,6 +11,7 @@ from scipy import linalg, sparse
 
 from rmls.kernels.cpu.linalg.products import csr_times_dense
 
+# A'A is dense: 288 MB of float64 at this width.
 DIRECT_FEATURES = 6000
 REPORT_EVERY = 20
 
@@ -63,6 +64,7 @@ class RidgeSystem:
         self.report = report
         self._factor: Any = None
         direct = A.shape[1] <= DIRECT_FEATURES
+        # Products limit conjugate gradients, and float32 halves their memory traffic.
         self.A = A.astype(np.float64 if direct else np.float32)
         self.A_t = sparse.csr_matrix(self.A.T)
         if direct:
@@ -70,6 +72,8 @@ class RidgeSystem:
             gram[np.diag_indices_from(gram)] += ridge
             self._factor = linalg.cho_factor(gram, lower=True, overwrite_a=True)
         else:
+            # Columns of a sparse A differ in length by their frequency: the diagonal evens that
+            # out.
             squares = np.asarray(self.A.multiply(self.A).sum(axis=0)).ravel()
             self._inverse_diagonal = (1.0 / (squares + ridge))[:, None].astype(np.float32)
 
@@ -86,6 +90,7 @@ class RidgeSystem:
 
     def smooth(self, targets: Floats) -> Floats:
         """Return ``H targets``: the fitted values, ``H`` being the hat matrix."""
+        # H = A (A'A + ridge I)^-1 A', applied from right to left.
         return self._times(self.A, self.fit(targets))
 
     def _times(self, matrix: sparse.csr_matrix, dense: NDArray[Any]) -> NDArray[Any]:
@@ -103,6 +108,7 @@ class RidgeSystem:
         z = self._inverse_diagonal * residual
         direction = z.copy()
         rho = np.einsum("ij,ij->j", residual, z)
+        # Every right-hand side has steps of its own; only the products are shared.
         goal = self.tol * np.linalg.norm(residual, axis=0)
         for number in range(self.max_iter):
             left = np.linalg.norm(residual, axis=0)
@@ -113,6 +119,7 @@ class RidgeSystem:
             product = self._times(self.A_t, self._times(self.A, direction))
             product += np.float32(self.ridge) * direction
             curvature = np.einsum("ij,ij->j", direction, product)
+            # A column whose residual has vanished takes no further step.
             step = rho / np.where(curvature > 0, curvature, 1)
             x += step * direction
             residual -= step * product

@@ -14,9 +14,11 @@ from rmls.models.lsdr.label_operator import Floats
 Labels = NDArray[np.int64]
 Support = tuple[Labels, Floats]
 
+# Bounds the gathered columns: 256 x sparsity x k numbers at once.
 SOLVE_ROWS = 256
 COSAMP_STEPS = 8
 LASSO_STEPS = 60
+# At the largest correlation itself the solution would be 0.
 LASSO_SHARE = 0.1
 
 
@@ -28,6 +30,7 @@ def matching_pursuit(Z: Floats, A: Floats, sparsity: int) -> Support:
     rows = np.arange(len(Z))
     for step in range(sparsity):
         correlation = np.abs(residual @ A)
+        # Below every correlation: no label is taken twice.
         correlation[rows[:, None], labels[:, :step]] = -1.0
         labels[:, step] = correlation.argmax(axis=1)
         coefficients, residual = _least_squares(Z, A, labels[:, : step + 1])
@@ -42,6 +45,8 @@ def cosamp(Z: Floats, A: Floats, sparsity: int) -> Support:
     for _ in range(COSAMP_STEPS):
         correlation = np.abs(residual @ A)
         np.put_along_axis(correlation, labels, -1.0, axis=1)
+        # 2 s candidates beside the s kept (Needell and Tropp, 2009): wrong ones can still be
+        # replaced.
         more = _largest(correlation, min(2 * sparsity, n_labels - sparsity))
         merged = np.concatenate([labels, more], axis=1)
         wide, _ = _least_squares(Z, A, merged)
@@ -56,6 +61,7 @@ def lasso(Z: Floats, A: Floats, sparsity: int) -> Support:
 
     lambda is a tenth of the largest correlation of the row; the largest entries are returned.
     """
+    # The reciprocal of the largest eigenvalue of A'A: the longest step that surely descends.
     length = 1.0 / max(float(np.linalg.norm(A @ A.T, 2)), 1e-12)
     correlation = Z @ A
     cut = LASSO_SHARE * np.abs(correlation).max(axis=1, keepdims=True) * length
@@ -64,6 +70,7 @@ def lasso(Z: Floats, A: Floats, sparsity: int) -> Support:
     for _ in range(LASSO_STEPS):
         moved = ahead - length * ((ahead @ A.T) @ A - correlation)
         shrunk = np.sign(moved) * np.maximum(np.abs(moved) - cut, 0.0)
+        # Momentum of Beck and Teboulle (2009): an error of 1/t^2 after t steps instead of 1/t.
         following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         ahead = shrunk + (momentum - 1) / following * (shrunk - y)
         y, momentum = shrunk, following

@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
-from rmls.core.options import check_number, check_whole, read_seed
+from rmls.core.options import Option, positive, read_seed, store_params, whole
 from rmls.core.resources import count_threads
-from rmls.features import fit_normalizer
 from rmls.models.lsdr.label_operator import Floats, SignedLabels
 from rmls.models.lsdr.ridge import RidgeSystem
-from rmls.models.shared.estimator import MultiLabelEstimator, restore_normalizer
+from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.shared.evidence import ScoredRows
 from rmls.models.shared.progress import say
+from rmls.models.shared.training_set import TrainingSet
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What the labels of a fit are encoded from.
+
+    Attributes
+    ----------
+    labels : SignedLabels
+    X : CSR matrix
+        Normalised rows, scaled by ``scale``.
+    scale : ndarray of float64, shape (n_rows,)
+        Root of the weight of every row, the column of the intercept.
+    seed : int
+    """
+
+    labels: SignedLabels
+    X: sparse.csr_matrix
+    scale: Floats
+    seed: int
 
 
 class LSDR(MultiLabelEstimator):
     """Template of the methods that replace the labels by k codes.
 
-    A subclass writes ``_encode(labels, X)``, which returns the codes (n_samples, k) and sets what
+    A subclass writes ``_encode(problem)``, which returns the codes (n_samples, k) and sets what
     ``_decode(codes)`` needs to turn predicted codes into scores of all labels. Codes are predicted
     by ridge regression with an intercept that is regularised as well; labels are ±1, so that
     rounding means a threshold of 0.
@@ -35,7 +57,12 @@ class LSDR(MultiLabelEstimator):
     _decoder: tuple[str, ...] = ()
     """Names of the fitted arrays of the decoder, without the underscore behind."""
 
+    _options: ClassVar[dict[str, Option]] = {"n_components": whole(1), "ridge": positive()}
+
     coef_: Floats
+
+    n_components: int
+    ridge: float
 
     def __init__(
         self,
@@ -48,44 +75,31 @@ class LSDR(MultiLabelEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
-        self.normalize = normalize
-        self.decision = decision
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        store_params(self, locals())
 
-    def _encode(self, labels: SignedLabels, X: sparse.csr_matrix) -> Floats:
+    def _encode(self, problem: Encoding) -> Floats:
         raise NotImplementedError
 
     def _decode(self, codes: Floats) -> Floats:
         raise NotImplementedError
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        if self.n_components is not None:
-            check_whole("n_components", self.n_components, 1)
-        check_number("ridge", self.ridge, positive=True)
-        self._seed = read_seed(self.random_state)
-        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
-        scale = np.sqrt(weights)
-        scaled = sparse.csr_matrix(sparse.diags(scale) @ self._normalizer.apply(X[rows]))
-        labels = SignedLabels.of(Y[rows], weights)
-        self.coef_ = self._regress(labels, scaled, scale)
-        return rows[:0]
+    def _fit(self, data: TrainingSet) -> ScoredRows:
+        # Rows times the root of their weight: unweighted solvers then minimise the weighted
+        # squares.
+        scale = np.sqrt(data.weights)
+        X = sparse.csr_matrix(sparse.diags(scale) @ self._normalized(data).features)
+        labels = SignedLabels.of(data.labels, data.weights)
+        self.coef_ = self._regress(Encoding(labels, X, scale, read_seed(self.random_state)))
+        return ScoredRows(self, data)
 
-    def _regress(self, labels: SignedLabels, X: sparse.csr_matrix, scale: Floats) -> Floats:
+    def _regress(self, problem: Encoding) -> Floats:
         """Return the coefficients of all codes, the intercept first."""
-        self._say(f"encoding {labels.shape[1]} labels of {labels.shape[0]} rows")
-        codes = self._encode(labels, X)
-        self._say(f"regressing {X.shape[1]} features on {codes.shape[1]} codes")
-        return self._make_system(X, scale).fit(codes)
+        n_rows, n_labels = problem.labels.shape
+        self._say(f"encoding {n_labels} labels of {n_rows} rows")
+        codes = self._encode(problem)
+        self._say(f"regressing {problem.X.shape[1]} features on {codes.shape[1]} codes")
+        # A column of ones, weighted like the rows, is the column of the roots.
+        return self._make_system(problem.X, problem.scale).fit(codes)
 
     def _make_system(
         self, X: sparse.csr_matrix, intercept: Floats | None = None, tol: float = 1e-4
@@ -107,12 +121,12 @@ class LSDR(MultiLabelEstimator):
         return min(self.n_components, limit)
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
-        codes = self._normalizer.apply(X) @ self.coef_[1:] + self.coef_[0]
+        codes = X @ self.coef_[1:] + self.coef_[0]
         return self._decode(codes).astype(np.float32)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = {name: getattr(self, f"{name}_") for name in ("coef", *self._decoder)}
-        return {"normalizer": self._normalizer.mode}, arrays | self._normalizer.as_arrays()
+        return {}, arrays
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
         check_arrays(archive, {"coef": (np.float64, (1 + int(self.n_features_in_), None))})
@@ -120,7 +134,6 @@ class LSDR(MultiLabelEstimator):
         check_arrays(archive, self._decoder_shapes(n_codes))
         for name in ("coef", *self._decoder):
             setattr(self, f"{name}_", archive.arrays[name])
-        self._normalizer = restore_normalizer(fitted["normalizer"], archive, self.n_features_in_)
 
     def _decoder_shapes(self, n_codes: int) -> dict[str, tuple[Any, tuple[int | None, ...]]]:
         """Return type and shape of the decoder's arrays."""

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive, check_arrays
-from rmls.core.options import check_whole
-from rmls.core.resources import count_threads
+from rmls.core.options import Option, store_params, whole
+from rmls.core.resources import count_threads, run_parts
 from rmls.decide import CardinalityCount, Rule
-from rmls.features import Normalizer, fit_normalizer, unit_rows
-from rmls.kernels import cpu
-from rmls.models.shared.estimator import BLOCK_BYTES, MultiLabelEstimator, restore_normalizer
-from rmls.models.shared.sparse_archive import csr_arrays, read_csr
+from rmls.features import unit_rows
+from rmls.kernels.backend import csr_arrays
+from rmls.kernels.cpu.methods.nearest import nearest_rows
+from rmls.models.shared.estimator import BLOCK_BYTES, MultiLabelEstimator
+from rmls.models.shared.evidence import ScoredRows
+from rmls.models.shared.probabilities import GivesProbabilities
+from rmls.models.shared.sparse_archive import read_csr, sparse_state
+from rmls.models.shared.training_set import TrainingSet
 
 
-class KNN(MultiLabelEstimator):
+class KNN(GivesProbabilities, MultiLabelEstimator):
     """Score a label by the share of the most similar training rows that have it.
 
     Similarity is the cosine of normalised rows; the score is the mean of the neighbours' labels
@@ -62,7 +64,12 @@ class KNN(MultiLabelEstimator):
     """
 
     frequencies_: NDArray[np.float32]
-    _normalizer: Normalizer
+
+    _options: ClassVar[dict[str, Option]] = {
+        "n_neighbors": whole(1),
+    }
+
+    n_neighbors: int
 
     def __init__(
         self,
@@ -72,58 +79,33 @@ class KNN(MultiLabelEstimator):
         decision: str | Rule = "cardinality",
         n_jobs: int | None = None,
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.normalize = normalize
-        self.decision = decision
-        self.n_jobs = n_jobs
+        store_params(self, locals())
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        check_whole("n_neighbors", self.n_neighbors, 1)
-        self.frequencies_ = (weights @ Y[rows] / weights.sum()).astype(np.float32)
-        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
-        unit = unit_rows(self._normalizer.apply(X[rows]))
+    def _fit(self, data: TrainingSet) -> ScoredRows:
+        Y, weights = data.labels, data.weights
+        self.frequencies_ = (data.positives() / weights.sum()).astype(np.float32)
+        unit = unit_rows(self._normalized(data).features)
+        # Sites in the order of their codes, so that a row finds its own site again by bisection.
         _, first, site = np.unique(row_codes(unit), return_index=True, return_inverse=True)
         totals = np.bincount(site, weights=weights)
         shares = (weights / totals[site]).astype(np.float32)
-        mean = sparse.csr_matrix((shares, (site, np.arange(len(rows)))))
+        mean = sparse.csr_matrix((shares, (site, np.arange(data.n_rows))))
         self._weights = totals.astype(np.float32)
-        self._labels = _canonical(mean @ Y[rows].astype(np.float32))
+        self._labels = _canonical(mean @ Y.astype(np.float32))
         self._index = _canonical(unit[first].T)
-        return rows[:0]
-
-    def _cardinality_threshold(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> float:
-        unit = unit_rows(self._normalizer.apply(X[rows]))
-        sites = np.searchsorted(row_codes(sparse.csr_matrix(self._index.T)), row_codes(unit))
-        counter = CardinalityCount(float(weights @ np.diff(Y.indptr)[rows]))
-        size = max(1, BLOCK_BYTES // (4 * self._space.n_labels))
-        for start in range(0, len(rows), size):
-            block = slice(start, start + size)
-            counter.add(self._vote(unit[block], sites[block]), weights[block])
-        return counter.threshold()
+        return _WithoutOwnVote(self, data)
 
     # -- scores ----------------------------------------------------------------------------------
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
-        unit = unit_rows(self._normalizer.apply(X))
-        return self._vote(unit, np.full(X.shape[0], -1))
+        return self._vote(unit_rows(X), np.full(X.shape[0], -1))
 
     def _vote(self, unit: sparse.csr_matrix, left_out: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the weighted mean labels of the neighbours and one vote of all rows, dense."""
         found, similarity = self._search(unit, left_out)
         weights = self._weights[found]
         before = np.cumsum(weights, axis=1) - weights
+        # A neighbour of weight w has w votes, until all n_neighbors are given.
         votes = np.clip(self.n_neighbors - before, 0, weights) * np.maximum(similarity, 0)
         totals = votes.sum(axis=1, dtype=np.float64)
         votes = (votes / np.where(totals > 0, totals, 1)[:, None]).astype(np.float32)
@@ -132,6 +114,7 @@ class KNN(MultiLabelEstimator):
         matrix = sparse.csr_matrix((votes.ravel(), found.ravel(), indptr), shape=shape)
         scores: NDArray[np.float32] = (matrix @ self._labels).toarray()
         scores[totals <= 0] = self.frequencies_
+        # (n share + frequency) / (n + 1): one vote of all rows breaks the many ties.
         scores *= np.float32(self.n_neighbors)
         scores += self.frequencies_
         scores /= np.float32(self.n_neighbors + 1)
@@ -149,49 +132,58 @@ class KNN(MultiLabelEstimator):
 
         def search(bounds: tuple[int, int]) -> None:
             memory = np.empty((1, n_sites), np.float32)
-            cpu.nearest_rows(queries, index, left_out, memory, bounds, found, similarity)
+            nearest_rows(queries, index, left_out, memory, bounds, found, similarity)
 
         threads = min(count_threads(self.n_jobs), n_rows)
         cuts = np.linspace(0, n_rows, threads + 1).astype(int).tolist()
-        if threads == 1:
-            search((0, n_rows))
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(search, pairwise(cuts)))
+        run_parts(search, pairwise(cuts), threads)
         return found, similarity
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return the scores: the weighted share of the neighbours that have the label, dense."""
-        check_is_fitted(self)
-        return self._dense(self._read_features(X), self._own_probabilities)
-
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return scores
+
+    def _class_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         return scores
 
     # -- archive ---------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        arrays: dict[str, NDArray[Any]] = dict(self._normalizer.as_arrays())
-        arrays |= {"weights": self._weights, "frequencies": self.frequencies_}
-        for name, matrix in (("index", self._index), ("labels", self._labels)):
-            arrays |= {
-                f"{name}_{part}": array for part, array in csr_arrays(matrix)._asdict().items()
-            }
-        return {"normalizer": self._normalizer.mode}, arrays
+        arrays = {"weights": self._weights, "frequencies": self.frequencies_}
+        arrays |= sparse_state("index", self._index) | sparse_state("labels", self._labels)
+        return {}, arrays
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
         d, m = int(self.n_features_in_), self._space.n_labels
         check_arrays(archive, {"weights": (np.float32, (None,)), "frequencies": (np.float32, (m,))})
         self._weights = archive.arrays["weights"]
         self.frequencies_ = archive.arrays["frequencies"]
-        self._normalizer = restore_normalizer(fitted["normalizer"], archive, d)
         self._index = read_csr(archive, "index", (d, len(self._weights)))
         self._labels = read_csr(archive, "labels", (len(self._weights), m))
+
+
+class _WithoutOwnVote(ScoredRows):
+    """Training rows, each scored without its own vote."""
+
+    model: KNN
+
+    def cardinality_threshold(self) -> float:
+        sample = self.data.first(self.sample_rows)
+        model, truth = self.model, sample.labels
+        unit = unit_rows(model._scaled(sample.features))
+        # A row is its own nearest neighbour: with its vote the threshold would be far too high.
+        sites = np.searchsorted(row_codes(sparse.csr_matrix(model._index.T)), row_codes(unit))
+        counter = CardinalityCount(float(sample.weights @ truth.getnnz(axis=1)))
+        size = max(1, BLOCK_BYTES // (4 * sample.n_labels))
+        for start in range(0, sample.n_rows, size):
+            block = slice(start, start + size)
+            counter.add(model._vote(unit[block], sites[block]), sample.weights[block])
+        return counter.threshold()
 
 
 def row_codes(X: sparse.csr_matrix) -> NDArray[np.float64]:
     """Return a number per row that is the same for equal rows only (almost surely)."""
     rng = np.random.Generator(np.random.Philox(key=0))
+    # A random projection to one number: different rows coincide with probability 0.
     codes: NDArray[np.float64] = X.astype(np.float64) @ rng.standard_normal(X.shape[1])
     return codes
 

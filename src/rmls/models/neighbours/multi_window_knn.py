@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
-from rmls.core.canonical import fingerprints
-from rmls.core.errors import InputError
-from rmls.core.labels import read_labels
-from rmls.core.options import check_number, check_whole
-from rmls.core.resources import count_threads
-from rmls.core.sparse import label_counts
+from rmls.core.options import Option, flag, positive, store_params, whole
+from rmls.core.resources import Indices, count_threads, map_on_threads
+from rmls.core.sparse import fingerprints
 from rmls.decide import Rule, make_rule
-from rmls.features import Normalizer, fit_normalizer, unit_rows
+from rmls.features import unit_rows
+from rmls.kernels.backend import csr_arrays
 from rmls.kernels.cpu.methods.windows import Stream, Windows, open_windows, vote_in_windows
-from rmls.models.shared.estimator import CARDINALITY_ROWS, MultiLabelEstimator, restore_normalizer
-from rmls.models.shared.sparse_archive import csr_arrays, read_csr
-from rmls.models.shared.threads import Indices, map_on_threads
+from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.shared.evidence import SAMPLE_ROWS, ScoredRows
+from rmls.models.shared.sparse_archive import read_csr, sparse_state
+from rmls.models.shared.training_set import TrainingSet, read_more_rows
 
 NEVER = np.float32(1.0)
 UNDECIDED = np.float32(0.5)
-MOST_SCORES = 1 << 26
+# 256 MB of float32.
+MAX_SCORES = 1 << 26
 """Scores that are held at once to find thresholds."""
 BLOCK_SCORES = 1 << 22
 FEW_ROWS = 2_000
@@ -52,8 +52,10 @@ class MultiWindowKNN(MultiLabelEstimator):
         What `fit` takes for the order of arrival: False an order that depends on the content of
         the rows alone, so that their order is no matter; True the order in which they are given,
         the last one being the most recent. `partial_fit` always takes them as they come.
-    normalize, decision, n_jobs
-        As for `KNN`; the default decision is the threshold of each label.
+    decision : str or Rule, default="round"
+        How `predict` cuts; ``"round"`` takes the threshold of each label.
+    normalize, n_jobs
+        As for `KNN`.
 
     Attributes
     ----------
@@ -82,10 +84,21 @@ class MultiWindowKNN(MultiLabelEstimator):
     [[1, 0]]
     """
 
+    _options: ClassVar[dict[str, Option]] = {
+        "n_neighbors": whole(1),
+        "window": whole(1),
+        "ratio": positive(),
+        "recent": flag(),
+    }
+
     thresholds_: NDArray[np.float32]
     frequencies_: NDArray[np.float32]
-    _normalizer: Normalizer
     _windows: Windows
+
+    n_neighbors: int
+    window: int
+    ratio: float
+    recent: bool
 
     def __init__(
         self,
@@ -98,43 +111,26 @@ class MultiWindowKNN(MultiLabelEstimator):
         decision: str | Rule = "round",
         n_jobs: int | None = None,
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.window = window
-        self.ratio = ratio
-        self.recent = recent
-        self.normalize = normalize
-        self.decision = decision
-        self.n_jobs = n_jobs
-
-    def _check_options(self) -> None:
-        check_whole("n_neighbors", self.n_neighbors, 1)
-        check_whole("window", self.window, 1)
-        check_number("ratio", self.ratio, positive=True)
-        if not isinstance(self.recent, bool):
-            raise InputError(f"recent must be True or False; got {self.recent!r}.")
+        store_params(self, locals())
 
     # -- fitting ---------------------------------------------------------------------------------
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: Indices,
-        weights: NDArray[np.float64],
-    ) -> Indices:
-        self._check_options()
-        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
-        arrival = rows if self.recent else fingerprints(X[rows])
-        order = np.argsort(arrival, kind="stable")
-        unit = unit_rows(self._normalizer.apply(X[rows[order]]))
-        self.thresholds_ = np.full(Y.shape[1], NEVER)
-        self.frequencies_, self._seen = np.zeros(Y.shape[1], np.float32), 0.0
-        self._count(Y[rows], weights)
-        self._keep(unit, Y[rows[order]], weights[order].astype(np.float32))
-        n_asked = min(CARDINALITY_ROWS, MOST_SCORES // max(int((self._windows.held > 0).sum()), 1))
+    def _fit(self, data: TrainingSet) -> ScoredRows:
+        arrival = data.rows if self.recent else fingerprints(data.features)
+        self._take_in(data.take(np.argsort(arrival, kind="stable")))
+        # Kept for those who switch rules; a part of the rows will do.
+        return ScoredRows(self, data, sample_rows=FEW_ROWS)
+
+    def _take_in(self, data: TrainingSet) -> None:
+        """Learn from rows in the order of their arrival."""
+        unit, Y = unit_rows(self._normalized(data).features), data.labels
+        self.thresholds_ = np.full(data.n_labels, NEVER)
+        self.frequencies_, self._seen = np.zeros(data.n_labels, np.float32), 0.0
+        self._count(data)
+        self._keep(unit, Y, data.weights.astype(np.float32))
+        n_asked = min(SAMPLE_ROWS, MAX_SCORES // max(int((self._windows.held > 0).sum()), 1))
         asked = np.arange(max(0, self._unit.shape[0] - max(n_asked, 1)), self._unit.shape[0])
         self._set_thresholds(self._unit[asked], self._labels[asked], asked)
-        return rows[:0]
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -155,39 +151,27 @@ class MultiWindowKNN(MultiLabelEstimator):
         does; later ones set them on the new rows before these are learned.
         """
         first = not hasattr(self, "_windows")
-        X = self._read_features(X, reset=first)
-        self._check_options()
+        data = read_more_rows(self, X, y, classes, sample_weight, first=first)
         if first:
-            space, Y = read_labels(y, classes=classes)
-        else:
-            space, Y = self._space, self._space.read_more(y)
-        weights = self._read_weights(X, Y, sample_weight)
-        rows = np.flatnonzero(weights > 0)
-        self._space, self.classes_ = space, space.classes
-        self.label_counts_ = label_counts(Y) + (0 if first else self.label_counts_)
-        self.n_samples_ = int(X.shape[0]) + (0 if first else self.n_samples_)
-        if first:
-            wanted, self.recent = self.recent, True
-            try:
-                self._fit(X, Y, rows, weights[rows])
-            finally:
-                self.recent = wanted
-            self._fit_rules(make_rule(self.decision), X, Y, rows, weights[rows], rows[:0])
+            self._take_in(data)
+            evidence = ScoredRows(self, data, sample_rows=FEW_ROWS)
+            self._fit_rules(make_rule(self.decision), evidence)
             return self
-        unit = unit_rows(self._normalizer.apply(X[rows]))
-        self._set_thresholds(unit, Y[rows], np.full(len(rows), -1))
-        self._count(Y[rows], weights[rows])
+        unit, Y = unit_rows(self._scaled(data.features)), data.labels
+        # Before the rows are learned: they are what new rows will be like.
+        self._set_thresholds(unit, Y, np.full(data.n_rows, -1))
+        self._count(data)
         self._keep(
             sparse.vstack([self._unit, unit], format="csr"),
-            sparse.vstack([self._labels, Y[rows]], format="csr"),
-            np.concatenate([self._weights, weights[rows].astype(np.float32)]),
+            sparse.vstack([self._labels, Y], format="csr"),
+            np.concatenate([self._weights, data.weights.astype(np.float32)]),
         )
         return self
 
-    def _count(self, Y: sparse.csr_matrix, weights: NDArray[np.float64]) -> None:
+    def _count(self, data: TrainingSet) -> None:
         """Bring the frequencies of the labels up to date."""
-        sums = self._seen * self.frequencies_.astype(np.float64) + weights @ Y
-        self._seen += float(weights.sum())
+        sums = self._seen * self.frequencies_.astype(np.float64) + data.positives()
+        self._seen += float(data.weights.sum())
         self.frequencies_ = (sums / max(self._seen, 1e-300)).astype(np.float32)
 
     def _keep(
@@ -206,23 +190,23 @@ class MultiWindowKNN(MultiLabelEstimator):
         self._arrange()
 
     def _open(self, Y: sparse.csr_matrix, weights: NDArray[np.float32]) -> Windows:
-        turned = sparse.csc_matrix(Y)
-        turned.sort_indices()
+        by_label = sparse.csc_matrix(Y)
+        by_label.sort_indices()
         n_labels = int(Y.shape[1])
         starts = (np.empty(n_labels, np.int64), np.empty(n_labels, np.int64))
         found = Windows(*starts, np.zeros(n_labels, np.float32))
-        arrays = (turned.indptr.astype(np.int64), turned.indices.astype(np.int64))
+        arrays = (by_label.indptr.astype(np.int64), by_label.indices.astype(np.int64))
         open_windows(*arrays, weights, float(self.window), float(self.ratio), found)
         return found
 
     def _arrange(self) -> None:
         """Prepare what scoring looks up in the rows that are kept."""
         self._windows = self._open(self._labels, self._weights)
-        turned = [sparse.csr_matrix(matrix.T) for matrix in (self._unit, self._labels)]
-        for matrix in turned:
+        transposed = [sparse.csr_matrix(matrix.T) for matrix in (self._unit, self._labels)]
+        for matrix in transposed:
             matrix.sort_indices()
-        arrays = (csr_arrays(turned[0]), csr_arrays(turned[1]), self._weights)
-        self._stream = Stream(*arrays, self.frequencies_)
+        by_feature, by_label = (csr_arrays(matrix) for matrix in transposed)
+        self._stream = Stream(by_feature, by_label, self._weights, self.frequencies_)
 
     def _set_thresholds(
         self, unit: sparse.csr_matrix, Y: sparse.csr_matrix, left_out: Indices
@@ -243,22 +227,10 @@ class MultiWindowKNN(MultiLabelEstimator):
         for place, label in enumerate(some):
             self.thresholds_[label] = _cut(scores[place], int(counts[label]))
 
-    def _cardinality_threshold(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: Indices,
-        weights: NDArray[np.float64],
-    ) -> float:
-        # Kept for those who switch rules; a part of the rows will do.
-        some = slice(0, FEW_ROWS)
-        return super()._cardinality_threshold(X, Y, rows[some], weights[some])
-
     # -- scores ----------------------------------------------------------------------------------
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
-        unit = unit_rows(self._normalizer.apply(X))
-        scores = self._vote(unit, np.full(int(X.shape[0]), -1))
+        scores = self._vote(unit_rows(X), np.full(int(X.shape[0]), -1))
         return scores - self.thresholds_
 
     def _vote(self, unit: sparse.csr_matrix, left_out: Indices) -> NDArray[np.float32]:
@@ -278,23 +250,18 @@ class MultiWindowKNN(MultiLabelEstimator):
     # -- archive ---------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        arrays: dict[str, NDArray[Any]] = dict(self._normalizer.as_arrays())
-        arrays |= {"weights": self._weights, "thresholds": self.thresholds_}
+        arrays = {"weights": self._weights, "thresholds": self.thresholds_}
         arrays |= {"frequencies": self.frequencies_}
-        for name, matrix in (("rows", self._unit), ("labels", self._labels)):
-            parts = csr_arrays(matrix)._asdict().items()
-            arrays |= {f"{name}_{part}": array for part, array in parts}
-        return {"normalizer": self._normalizer.mode, "seen": self._seen}, arrays
+        arrays |= sparse_state("rows", self._unit) | sparse_state("labels", self._labels)
+        return {"seen": self._seen}, arrays
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
-        self._check_options()
         d, m = int(self.n_features_in_), self._space.n_labels
         of_labels = dict.fromkeys(("thresholds", "frequencies"), (np.float32, (m,)))
         check_arrays(archive, {"weights": (np.float32, (None,)), **of_labels})
         self._weights = archive.arrays["weights"]
         self.thresholds_ = np.array(archive.arrays["thresholds"])
         self.frequencies_, self._seen = archive.arrays["frequencies"], float(fitted["seen"])
-        self._normalizer = restore_normalizer(fitted["normalizer"], archive, d)
         self._unit = read_csr(archive, "rows", (len(self._weights), d))
         self._labels = read_csr(archive, "labels", (len(self._weights), m))
         self._arrange()
@@ -313,6 +280,7 @@ def _cut(scores: NDArray[np.float32], count: int) -> float:
     value = ranked[len(ranked) - min(count, len(ranked))]
     low, high = np.searchsorted(ranked, value), np.searchsorted(ranked, value, side="right")
     n_with, n_without = len(ranked) - low, len(ranked) - high
+    # A run of ties is taken as a whole or not at all, whichever count is nearer.
     if n_with - count < count - n_without:
         return float(value + (ranked[low - 1] if low else 0.0)) / 2
     return float(value + (ranked[high] if n_without else NEVER)) / 2

@@ -9,16 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmls.core.propensity import propensities
-from rmls.kernels import cpu
+from rmls.core.frequency import propensities
+from rmls.core.numeric import NewtonSteps, fit_logistic, sigmoid
+from rmls.core.ranking import Ranking
+from rmls.kernels.arrays import Mixture
+from rmls.kernels.backend import csr_arrays, get_backend
+from rmls.models.shared.training_set import TrainingSet
 
+# Five frequencies have coefficients of their own: weights of a label with three rows deserve less
+# trust than those of a frequent one (docs/ranker.md).
 N_BANDS = 5
+# 1, s, max(s - a, 0), max(s - b, 0), r, max(r - c, 0): s of the weights, r of the vectors.
 N_TERMS = 6
+# Keeps the coefficients of a band without pairs at 0, and all of them finite.
 RIDGE = 1.0
-NEWTON_STEPS = 30
-MOST_MOVE = 5.0
+STEPS = NewtonSteps(max_steps=30, max_move=5.0, tolerance=1e-3)
 PRECISION_AT = (1, 3, 5)
+# A tenth of a point of precision.
 TAIL_COST = 0.001
+# Halvings of [0, 1]: the power is found to 1/128.
 TAIL_STEPS = 7
 
 Floats = NDArray[np.float32]
@@ -40,12 +49,13 @@ class Frequencies:
     total: float
 
     @classmethod
-    def of(cls, Y: sparse.csr_matrix, weights: NDArray[np.float64]) -> Frequencies:
+    def of(cls, data: TrainingSet) -> Frequencies:
         """Count the labels of weighted rows."""
-        return cls(np.asarray(weights @ Y, dtype=np.float64), float(weights.sum()))
+        return cls(data.positives(), float(data.weights.sum()))
 
     def rarity(self) -> NDArray[np.float64]:
         """Return the logarithm of the inverse propensity, 0 for the most frequent label."""
+        # Only differences count in a ranking: the label with the smallest weight is the zero point.
         inverse = 1 / propensities(self.positives, max(1, round(self.total)))
         return np.asarray(np.log(inverse / inverse.min()))
 
@@ -62,6 +72,7 @@ class HeldOut:
     truth : CSR matrix of shape (n_rows, n_labels)
         Relevant labels of every row, listed or not.
     weights : ndarray of float64, shape (n_rows,)
+    device : str
     """
 
     labels: NDArray[np.int32]
@@ -69,6 +80,7 @@ class HeldOut:
     other: Floats
     truth: sparse.csr_matrix
     weights: NDArray[np.float64]
+    device: str = "cpu"
 
     @classmethod
     def stack(cls, parts: list[HeldOut]) -> HeldOut:
@@ -78,15 +90,13 @@ class HeldOut:
             for name in ("labels", "own", "other", "weights")
         )
         truth = sparse.vstack([part.truth for part in parts], format="csr")
-        return cls(labels, own, other, truth, weights)
+        return cls(labels, own, other, truth, weights, parts[0].device)
 
     @cached_property
     def relevant(self) -> NDArray[np.bool_]:
         """Which of the listed labels are relevant."""
-        out = np.zeros(self.labels.shape, dtype=bool)
-        arrays = (self.truth.indptr.astype(np.int64), self.truth.indices.astype(np.int32))
-        cpu.mark_relevant(*arrays, self.labels, self.truth.shape[1], out)
-        return out
+        truth = csr_arrays(self.truth)
+        return get_backend(self.device).mark_relevant(truth, self.labels, self.truth.shape[1])
 
     @property
     def recall(self) -> float:
@@ -97,14 +107,19 @@ class HeldOut:
     @property
     def unlisted(self) -> float:
         """Mean number of relevant labels of a row that are not listed."""
+        # Expected F needs the size of the truth, of which a shortlist shows a part only.
         missing = np.diff(self.truth.indptr) - self.relevant.sum(axis=1)
         return float(self.weights @ missing) / float(self.weights.sum())
 
-    def combined(self, mixture: cpu.Mixture) -> NDArray[np.float32]:
+    def combined(self, mixture: Mixture) -> NDArray[np.float32]:
         """Return the combined scores of the listed labels."""
-        out = np.empty_like(self.own)
-        cpu.mix_listed(self.labels, self.own, self.other, mixture, out)
-        return out
+        return get_backend(self.device).mix_lists(self.labels, self.own, self.other, mixture)
+
+    def ranking(self, mixture: Mixture) -> Ranking:
+        """Return the listed labels by their combined scores."""
+        combined, size = self.combined(mixture), self.labels.shape[1]
+        best = get_backend(self.device).rank_lists(self.labels, combined, size)
+        return Ranking.from_table(*best, self.truth.shape[1])
 
 
 @dataclass(frozen=True)
@@ -123,15 +138,18 @@ class Combination:
     theta: NDArray[np.float64]
     knots: Floats
 
-    def mixture(self, frequencies: Frequencies, tail: float = 0.0) -> cpu.Mixture:
-        """Return the coefficients of every label, with rare labels favoured by ``tail``."""
+    def mixture(self, frequencies: Frequencies, tail: float = 0.0) -> Mixture:
+        """Return the coefficients of every label, with rare labels boosted by ``tail``."""
         table = bands(frequencies.positives) @ self.theta
+        # A constant on the logit multiplies the odds: by (1 / propensity)^tail, what PSP@k rewards
+        # at 1.
         table[:, 0] += tail * frequencies.rarity()
-        return cpu.Mixture(table.astype(np.float32), self.knots)
+        return Mixture(table.astype(np.float32), self.knots)
 
 
 def plain_combination() -> Combination:
     """Return the combination that is used where no row can be held out."""
+    # Twice the classifier's score and a little of the representation's, for every frequency.
     theta = np.tile(np.array([0.0, 2.0, 0.0, 0.0, 0.2, 0.0]), (N_BANDS, 1))
     return Combination(theta, np.zeros(3, np.float32))
 
@@ -146,6 +164,7 @@ def bands(positives: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     logs = np.log2(np.maximum(positives, 1.0))
     top = max(float(logs.max(initial=0.0)), 1.0)
+    # Hat functions: linear interpolation between the two nearest of five points in the log count.
     place = logs / top * (N_BANDS - 1)
     return np.asarray(np.maximum(1 - np.abs(place[:, None] - np.arange(N_BANDS)), 0.0))
 
@@ -159,6 +178,7 @@ def fit_combination(held: HeldOut, frequencies: Frequencies) -> Combination:
     if not relevant.any() or relevant.all():
         return plain_combination()
     own, other, labels = held.own.ravel(), held.other.ravel(), held.labels.ravel()
+    # Quantiles of relevant pairs: nearly all pairs are irrelevant and would put every bend below.
     knots = np.array(
         [*np.quantile(own[relevant], (0.2, 0.6)), np.quantile(other[relevant], 0.5)], np.float32
     )
@@ -168,23 +188,25 @@ def fit_combination(held: HeldOut, frequencies: Frequencies) -> Combination:
     np.maximum(own - knots[1], 0, out=terms[:, 3])
     np.maximum(other - knots[2], 0, out=terms[:, 5])
     near = bands(frequencies.positives).astype(np.float32)[labels]
+    # 30 columns: every term times the nearness to every band, so that one regression fits all.
     design = (near[:, :, None] * terms[:, None, :]).reshape(len(own), -1)
     weights = np.repeat(held.weights, held.labels.shape[1])
     theta = regress(design, relevant, weights.astype(np.float32))
     return Combination(theta.reshape(N_BANDS, N_TERMS), knots)
 
 
-def usual_tail(held: HeldOut, combination: Combination, frequencies: Frequencies) -> float:
-    """Return how much rare labels can be favoured at the usual cost in expected precision.
+def choose_tail(held: HeldOut, combination: Combination, frequencies: Frequencies) -> float:
+    """Return how much rare labels can be boosted at the accepted cost in expected precision.
 
     The precision expected at k is the mean probability of the k best labels, by the combination:
     the cost of a power is then free of the noise of the labels that the rows happen to have.
     """
     logits = held.combined(combination.mixture(frequencies))
-    probabilities = 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
+    probabilities = sigmoid(logits.astype(np.float64))
     rarity = frequencies.rarity().astype(np.float32)[held.labels]
 
     def expected(tail: float) -> float:
+        # Ranked with the boost, valued without: what the boost costs in expected hits.
         best = np.argsort(-(logits + np.float32(tail) * rarity), axis=1, kind="stable")
         kept = np.take_along_axis(probabilities, best[:, : max(PRECISION_AT)], axis=1)
         depths = [held.weights @ kept[:, :k].mean(axis=1) for k in PRECISION_AT]
@@ -193,6 +215,7 @@ def usual_tail(held: HeldOut, combination: Combination, frequencies: Frequencies
     least = expected(0.0) - TAIL_COST
     if expected(1.0) >= least:
         return 1.0
+    # ``low`` is always a power whose cost is accepted.
     low, high = 0.0, 1.0
     for _ in range(TAIL_STEPS):
         middle = (low + high) / 2
@@ -202,18 +225,9 @@ def usual_tail(held: HeldOut, combination: Combination, frequencies: Frequencies
 
 def regress(design: Floats, relevant: NDArray[np.bool_], weights: Floats) -> NDArray[np.float64]:
     """Return the coefficients of a logistic regression with a small ridge on scaled columns."""
+    # Columns of unit mean square: one ridge then weighs alike on counts, scores and bends.
     scale = np.sqrt(np.einsum("ij,ij->j", design, design) / len(design)).astype(np.float64)
     scale[scale == 0] = 1.0
     scaled = design / scale.astype(np.float32)
-    theta = np.zeros(design.shape[1])
-    target = weights * relevant
-    for _ in range(NEWTON_STEPS):
-        p = 0.5 * (1 + np.tanh(0.5 * (scaled @ theta.astype(np.float32))))
-        gradient = (scaled.T @ (weights * p - target)).astype(np.float64) + RIDGE * theta
-        curved = scaled * (weights * p * (1 - p))[:, None]
-        hessian = (curved.T @ scaled).astype(np.float64) + RIDGE * np.eye(len(theta))
-        move = np.linalg.solve(hessian, gradient)
-        theta -= move * min(1.0, MOST_MOVE / max(float(np.abs(move).max()), 1e-12))
-        if np.abs(move).max() < 1e-3:
-            break
+    theta = fit_logistic(scaled, weights, weights * relevant, ridge=RIDGE, steps=STEPS)
     return np.asarray(theta / scale)

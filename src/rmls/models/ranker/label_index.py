@@ -1,34 +1,75 @@
-"""An approximate index of label vectors: clusters, of which a search visits a few."""
+"""Search of the labels whose vectors suit a row best: among all of them, or in clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rmls.kernels import cpu
-from rmls.models.ranker.representation import Representation
-from rmls.models.shared.threads import for_blocks
+from rmls.archive import Archive, check_arrays
+from rmls.core.errors import ArchiveError
+from rmls.core.options import check_whole
+from rmls.core.resources import for_blocks
+from rmls.kernels.backend import Vectors, get_backend
+from rmls.models.ranker.label_clusters import cluster_labels
 
-LLOYD_STEPS = 8
-SAMPLE_PER_CLUSTER = 64
-CHUNK = 1024
+# Below, the product with all labels is as fast as a search in clusters (docs/ranker.md).
+EXACT_LABELS = 50_000
 SEARCHED_ROWS = 128
-LARGEST = 4.0
+# Doubled until the recall suffices: all trials visit fewer than twice the clusters of the last.
 PROBES = (8, 16, 32, 64, 128, 256)
 WANTED_RECALL = 0.97
 
 Floats = NDArray[np.float32]
+Labels = NDArray[np.int32]
+
+
+class LabelIndex(Protocol):
+    """What finds the best labels of a row; built by `build_index`, read by `read_index`."""
+
+    @property
+    def block_rows(self) -> int:
+        """Rows to search at a time."""
+        ...
+
+    @property
+    def n_probe(self) -> int | None:
+        """Clusters that a search visits; None where it scores every label."""
+        ...
+
+    def search(self, hidden: Floats, size: int) -> tuple[Labels, Floats]:
+        """Return the best ``size`` labels of every row and their scores, in the order of labels."""
+        ...
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what an archive keeps, besides the vectors and ``n_probe``."""
+        ...
 
 
 @dataclass(frozen=True)
-class LabelClusters:
-    """Label vectors in about ``sqrt(n_labels)`` clusters.
+class ExactIndex:
+    """Scores every label."""
 
-    A search scores the mean vector of every cluster and then the labels of the ``n_probe`` best.
+    vectors: Vectors
+    # Products of 256 rows with a tile of labels at a time; all scores of a block are never held.
+    block_rows = 256
+    n_probe = None
+
+    def search(self, hidden: Floats, size: int) -> tuple[Labels, Floats]:
+        """Return the best labels of all."""
+        return self.vectors.best(hidden, size)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return nothing: the vectors are all there is."""
+        return {}
+
+
+@dataclass(frozen=True)
+class ClusterIndex:
+    """Scores the mean vector of every cluster of labels, then the labels of the best clusters.
 
     Attributes
     ----------
@@ -40,166 +81,140 @@ class LabelClusters:
     vectors : ndarray of float32, shape (n_labels, k)
     bias : ndarray of float32, shape (n_labels,)
     n_probe : int
+        Clusters that a search visits, at least.
+    device : str
     """
 
     means: Floats
     mean_bias: Floats
     indptr: NDArray[np.int64]
-    labels: NDArray[np.int32]
+    labels: Labels
     vectors: Floats
     bias: Floats
     n_probe: int = PROBES[0]
+    device: str = "cpu"
+    # The more rows are searched together, the more of them share a cluster.
+    block_rows = 2048
 
     @classmethod
-    def of(cls, representation: Representation, seed: int, n_threads: int = 1) -> LabelClusters:
-        """Cluster the label vectors, with their bias for one more coordinate."""
-        n_clusters = max(1, round(np.sqrt(len(representation.labels))))
-        rng = np.random.Generator(np.random.Philox(key=[seed, 2**35]))
-        home = _split_large(_cluster(representation, n_clusters, rng, n_threads), n_clusters)
-        order = np.argsort(home, kind="stable").astype(np.int32)
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(home))]).astype(np.int64)
-        return cls.from_order(representation, indptr, order)
-
-    @classmethod
-    def from_order(
+    def of(
         cls,
-        representation: Representation,
+        vectors: Vectors,
         indptr: NDArray[np.int64],
-        labels: NDArray[np.int32],
+        labels: Labels,
         n_probe: int = PROBES[0],
-    ) -> LabelClusters:
+    ) -> ClusterIndex:
         """Return the index of given clusters."""
-        vectors, bias = representation.labels[labels], representation.label_bias[labels]
+        own, bias = vectors.params.L[labels], vectors.params.c[labels]
         sizes = np.diff(indptr).astype(np.float32)
-        means = np.add.reduceat(vectors, indptr[:-1], axis=0) / sizes[:, None]
+        # The mean score of the labels of a cluster is the score of their mean vector: both are
+        # linear.
+        means = np.add.reduceat(own, indptr[:-1], axis=0) / sizes[:, None]
         mean_bias = np.add.reduceat(bias, indptr[:-1]) / sizes
         return cls(
             np.asarray(means, dtype=np.float32),
             np.asarray(mean_bias, dtype=np.float32),
             indptr,
             labels,
-            vectors,
+            own,
             bias,
             n_probe,
+            vectors.device,
         )
 
-    def search(self, hidden: Floats, size: int) -> tuple[Any, Any, Any]:
-        """Return the memory of `cpu.take_best` with the best labels of every row in it.
+    def search(self, hidden: Floats, size: int) -> tuple[Labels, Floats]:
+        """Return the best labels of the clusters that suit a row best.
 
         Rows that visit the same cluster are scored together.
         """
-        keys, counts, lowest = cpu.room_for(len(hidden), size)
-        scores = hidden @ self.means.T + self.mean_bias
+        backend = get_backend(self.device)
+        found = backend.select(len(hidden), size)
+        scores = backend.scores(hidden, self.means, self.mean_bias)
         for cluster, rows in self._visits(scores, size):
             part = slice(self.indptr[cluster], self.indptr[cluster + 1])
-            tile = hidden[rows] @ self.vectors[part].T + self.bias[part]
-            cpu.offer_scores(tile, self.labels[part], rows, size, keys, counts, lowest)
-        return keys, counts, lowest
+            tile = backend.scores(hidden[rows], self.vectors[part], self.bias[part])
+            found.offer(tile, self.labels[part], rows)
+        return found.take()
 
     def _visits(self, scores: Floats, size: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Yield the clusters to visit and their rows: the best of each, until they hold enough."""
         sizes = np.diff(self.indptr)
         # Every cluster holds a label, so that no more than these are looked at.
-        most = min(max(self.n_probe, size), len(self.means))
-        order = np.argpartition(-scores, most - 1, axis=1)[:, :most]
+        limit = min(max(self.n_probe, size), len(self.means))
+        order = np.argpartition(-scores, limit - 1, axis=1)[:, :limit]
         by_score = np.argsort(-np.take_along_axis(scores, order, axis=1), axis=1)
         order = np.take_along_axis(order, by_score, axis=1)
+        # Further clusters are visited while the earlier ones hold fewer labels than the list is
+        # long.
         before = np.cumsum(sizes[order], axis=1) - sizes[order]
-        wanted = (np.arange(most) < self.n_probe) | (before < size)
+        wanted = (np.arange(limit) < self.n_probe) | (before < size)
         rows = np.broadcast_to(np.arange(len(order))[:, None], order.shape)[wanted]
         clusters = order[wanted]
+        # From rows with clusters to clusters with rows: one product scores all rows of a visit.
         by_cluster = np.argsort(clusters, kind="stable")
         found, starts = np.unique(clusters[by_cluster], return_index=True)
         for cluster, part in zip(found, np.split(rows[by_cluster], starts[1:]), strict=True):
             yield int(cluster), part
 
-    def recall(self, representation: Representation, hidden: Floats, size: int) -> float:
-        """Return the share of the best ``size`` labels of some rows that a search finds."""
-        return _overlap(_listed(representation, hidden, size, 1), _listed(self, hidden, size, 1))
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the clusters."""
+        return {"cluster_indptr": self.indptr, "cluster_labels": self.labels}
+
+
+Index = ExactIndex | ClusterIndex
 
 
 def build_index(
-    representation: Representation, hidden: Floats, size: int, seed: int, n_threads: int = 1
-) -> tuple[LabelClusters, float]:
-    """Return an index with the fewest probes that find 97% of the best labels of some rows.
+    kind: str, vectors: Vectors, hidden: Floats, size: int, seed: int, n_threads: int = 1
+) -> tuple[Index, float]:
+    """Return an index of the kind ``"exact"``, ``"clusters"`` or ``"auto"``, and its recall.
 
-    Its recall on these rows is returned as well.
+    The recall is the share of the best ``size`` labels of some rows that it finds. Of the index in
+    clusters, it is that with the fewest probes that find 97% of them.
     """
-    index = LabelClusters.of(representation, seed, n_threads)
-    exact = _listed(representation, hidden, size, n_threads)
+    exact = ExactIndex(vectors)
+    if kind == "exact" or (kind == "auto" and vectors.n_labels <= EXACT_LABELS):
+        return exact, 1.0
+    index = ClusterIndex.of(vectors, *cluster_labels(vectors.params, seed, n_threads))
+    wanted = _search_all(exact, hidden, size, n_threads)
     recall = 0.0
+    # The exact lists of a few rows are affordable, and tell how many clusters to visit.
     for n_probe in PROBES:
         index = replace(index, n_probe=n_probe)
-        recall = _overlap(exact, _listed(index, hidden, size, n_threads))
+        recall = _overlap(wanted, _search_all(index, hidden, size, n_threads))
         if recall >= WANTED_RECALL or n_probe >= len(index.means):
             break
     return index, recall
 
 
-def _listed(
-    searched: LabelClusters | Representation, hidden: Floats, size: int, n_threads: int
-) -> NDArray[np.int32]:
+def read_index(archive: Archive, vectors: Vectors, n_probe: Any) -> Index:
+    """Read the clusters of labels of an archive; without ``n_probe`` it has none."""
+    if n_probe is None:
+        return ExactIndex(vectors)
+    check_whole("n_probe", n_probe, 1)
+    m = vectors.n_labels
+    check_arrays(
+        archive, {"cluster_indptr": (np.int64, (None,)), "cluster_labels": (np.int32, (m,))}
+    )
+    indptr, labels = archive.arrays["cluster_indptr"], archive.arrays["cluster_labels"]
+    good = len(indptr) > 1 and indptr[0] == 0 and indptr[-1] == m
+    good = good and bool((indptr[1:] > indptr[:-1]).all())
+    if not good or not np.array_equal(np.sort(labels), np.arange(m)):
+        raise ArchiveError(f"{archive.path} is damaged: the clusters do not hold every label once.")
+    return ClusterIndex.of(vectors, indptr, labels, n_probe)
+
+
+def _search_all(index: LabelIndex, hidden: Floats, size: int, n_threads: int) -> Labels:
     """Return the best labels of every row that a search finds."""
-    labels = np.empty((len(hidden), size), np.int32)
-    scores = np.empty((len(hidden), size), np.float32)
-
-    def work(start: int, stop: int) -> None:
-        keys, counts, _ = searched.search(hidden[start:stop], size)
-        cpu.take_best(size, keys, counts, labels[start:stop], scores[start:stop])
-
-    for_blocks(work, len(hidden), SEARCHED_ROWS, n_threads)
-    return labels
+    found = for_blocks(
+        lambda start, stop: index.search(hidden[start:stop], size)[0],
+        len(hidden),
+        SEARCHED_ROWS,
+        n_threads,
+    )
+    return np.concatenate(found)
 
 
-def _overlap(exact: NDArray[np.int32], found: NDArray[np.int32]) -> float:
+def _overlap(exact: Labels, found: Labels) -> float:
     hits = sum(len(np.intersect1d(*pair)) for pair in zip(exact, found, strict=True))
     return hits / exact.size
-
-
-def _cluster(
-    representation: Representation, n_clusters: int, rng: np.random.Generator, n_threads: int
-) -> NDArray[np.int64]:
-    """Return the cluster of every label, by k-means on a sample of them."""
-    vectors, bias = representation.labels, representation.label_bias
-    n_sample = min(len(vectors), SAMPLE_PER_CLUSTER * n_clusters)
-    chosen = rng.choice(len(vectors), n_sample, replace=False)
-    sample = np.column_stack([vectors[chosen], bias[chosen]])
-    centres = sample[:n_clusters].copy()
-    for _ in range(LLOYD_STEPS):
-        home = _nearest(sample[:, :-1], sample[:, -1], centres, n_threads)
-        sizes = np.bincount(home, minlength=n_clusters)
-        order = np.argsort(home, kind="stable")
-        used = np.flatnonzero(sizes)
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])[used]
-        centres[used] = np.add.reduceat(sample[order], starts, axis=0) / sizes[used, None]
-        empty = np.flatnonzero(sizes == 0)
-        centres[empty] = sample[rng.choice(n_sample, len(empty))]
-    return _nearest(vectors, bias, centres, n_threads)
-
-
-def _nearest(vectors: Floats, bias: Floats, centres: Floats, n_threads: int) -> NDArray[np.int64]:
-    """Return the nearest centre of every vector, in chunks whose products stay in the cache."""
-    half = 0.5 * np.einsum("ij,ij->i", centres, centres)
-    home = np.empty(len(vectors), np.int64)
-
-    def work(start: int, stop: int) -> None:
-        scores = np.column_stack([vectors[start:stop], bias[start:stop]]) @ centres.T
-        scores -= half
-        np.argmax(scores, axis=1, out=home[start:stop])
-
-    for_blocks(work, len(vectors), CHUNK, n_threads)
-    return home
-
-
-def _split_large(home: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
-    """Cut clusters of more than four times the mean size, and number them without gaps.
-
-    Labels without a row all have the same vector and would be one cluster.
-    """
-    most = max(1, int(LARGEST * len(home) / n_clusters))
-    order = np.argsort(home, kind="stable")
-    first = np.searchsorted(home[order], home[order])
-    piece = np.empty(len(home), np.int64)
-    piece[order] = (np.arange(len(home)) - first) // most
-    _, numbers = np.unique(home * len(home) + piece, return_inverse=True)
-    return np.asarray(numbers, dtype=np.int64).ravel()

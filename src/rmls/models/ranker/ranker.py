@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,38 +12,51 @@ from sklearn.base import clone
 
 from rmls.archive import Archive
 from rmls.core.errors import InputError
-from rmls.core.options import check_choice, check_number, check_share, check_whole, read_seed
+from rmls.core.numeric import sigmoid
+from rmls.core.options import (
+    Option,
+    anything,
+    choice,
+    is_auto,
+    number,
+    positive,
+    read_seed,
+    store_params,
+    whole,
+)
+from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads
 from rmls.decide import Rule
-from rmls.features import fit_normalizer
-from rmls.kernels import cpu
-from rmls.models.ranker.archive import ranker_arrays, read_ranker
-from rmls.models.ranker.classifiers import ResidualOptions, quantize
+from rmls.kernels.arrays import DUAL_LOSSES, SparseWeights
+from rmls.kernels.backend import Vectors
+from rmls.models.ranker.archive import PRECISIONS, quantize, ranker_state, read_ranker
 from rmls.models.ranker.combination import (
     Combination,
     Frequencies,
     HeldOut,
+    choose_tail,
     fit_combination,
-    usual_tail,
 )
-from rmls.models.ranker.precision import PRECISIONS
-from rmls.models.ranker.scoring import ShortlistedModel
-from rmls.models.ranker.trainer import TwoStageTrainer
+from rmls.models.ranker.scoring import ListedRows, ListScorer, Proposer
+from rmls.models.ranker.trainer import ClassifierOptions, Stages, StageTrainer
 from rmls.models.rmls.rmls import RMLS
-from rmls.models.rmls.schedule import count_passes, count_rows
-from rmls.models.rmls.sgd import hold_out
-from rmls.models.shared.cross_fit import split_folds
+from rmls.models.rmls.sampling import count_passes, count_rows
+from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.shared.probabilities import GivesProbabilities
+from rmls.models.shared.training_set import TrainingSet, count_folds
 
+# Below, a tenth of the rows would be too few to learn the combination from (docs/ranker.md).
 CROSS_FIT_ROWS = 5_000
+# Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
 HELD_OUT_ROWS = 2_000
-LEAST_ROWS = 30
-INDEX_LABELS = 50_000
-USUAL_COST = {"squared_hinge": 2.0, "logistic": 20.0}
-USUAL_COST_POWER = 0.25
+MIN_ROWS = 30
+DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
+# C / n^0.25: each row of a rare label is needed, a frequent one is held back more.
+DEFAULT_COST_POWER = 0.25
 REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
 
 
-class RMLSRanker(ShortlistedModel):
+class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
     """Rank labels as well as one-vs-rest at a fraction of its cost, in two stages.
 
     An `RMLS` representation proposes a shortlist of labels for every row. A sparse linear
@@ -57,7 +71,7 @@ class RMLSRanker(ShortlistedModel):
         Passes of their training.
     shortlist_size : int, default=150
         Labels proposed for a row; only they are ranked by both scores.
-    representation : RMLS, optional
+    representation : RMLS or None, default=None
         Its settings are used for the vectors instead of the two above and of our choice for the
         rest. Normalisation, threads and the random state are those of the ranker.
     n_models : int, default=1
@@ -66,6 +80,7 @@ class RMLSRanker(ShortlistedModel):
         Whether a shortlist is the best of all labels, or of those in the clusters of label vectors
         that suit the row best. ``"auto"`` searches clusters above 50,000 labels.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
+        Loss of the classifiers.
     C : float or "auto", default="auto"
         Cost of a row in the classifiers, against the squared norm of the weights. ``"auto"`` is
         ``2 / n ** 0.25`` for a label with n rows, and ten times that for the logistic loss.
@@ -79,7 +94,7 @@ class RMLSRanker(ShortlistedModel):
     prune : float, default=0.1
         Weights smaller than this are dropped.
     tail : float or "auto", default="auto"
-        How much rare labels are favoured: the odds of a label are multiplied by this power of its
+        How much rare labels are boosted: the odds of a label are multiplied by this power of its
         inverse propensity. 0 ranks by probability. ``"auto"`` is as much as costs a tenth of a
         point of the precision expected at 1, 3 and 5, and at most 1; 0 for a 1-d ``y``.
     precision : {"float32", "int16", "int8"}, default="float32"
@@ -96,11 +111,15 @@ class RMLSRanker(ShortlistedModel):
         most ``validation_fraction``, and lets the classifiers learn from them afterwards.
         ``"auto"`` is 3, and 0 above 5,000 distinct rows.
     validation_fraction : float, default=0.1
+        Maximum share of the rows held out where there are no folds.
     random_state : int, RandomState or None, default=0
+        Seed of every random choice.
     n_jobs : int or None, default=None
         Threads: None is 1, -1 all cores.
     verbose : int, default=0
         1 shows progress.
+    device : {"cpu"}, default="cpu"
+        Where training and scoring run.
 
     Attributes
     ----------
@@ -111,7 +130,7 @@ class RMLSRanker(ShortlistedModel):
     index_recall_ : float
         Share of the best labels that the search in clusters finds; 1 where it is exact.
     tail_ : float
-        The power by which rare labels are favoured.
+        The power by which rare labels are boosted.
     n_iter_ : int
         Passes made by the training of the vectors.
     n_weights_ : int
@@ -139,12 +158,47 @@ class RMLSRanker(ShortlistedModel):
     [['tax'], ['law']]
     """
 
+    _options: ClassVar[dict[str, Option]] = {
+        "n_components": whole(1),
+        "max_iter": whole(1),
+        "shortlist_size": whole(1),
+        "representation": anything("an RMLS").or_none(),
+        "n_models": whole(1),
+        "index": choice("auto", "exact", "clusters"),
+        "loss": choice(*DUAL_LOSSES),
+        "C": positive().or_auto(),
+        "offset": number(),
+        "tol": positive(),
+        "max_epochs": whole(1),
+        "prune": number(),
+        "tail": number().or_auto(),
+        "precision": choice(*PRECISIONS),
+    }
+
     combination_: Combination
     tail_: float
     shortlist_recall_: float
     index_recall_: float
     seconds_: dict[str, float]
     n_iter_: int
+    unlisted_: float
+    _frequencies: Frequencies
+    _scorer: ListScorer
+
+    n_components: int
+    max_iter: int
+    shortlist_size: int
+    representation: RMLS | None
+    n_models: int
+    index: str
+    loss: str
+    C: float | str
+    offset: float
+    tol: float
+    max_epochs: int
+    prune: float
+    tail: float | str
+    precision: str
 
     def __init__(
         self,
@@ -171,143 +225,76 @@ class RMLSRanker(ShortlistedModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
+        device: str = "cpu",
     ) -> None:
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.shortlist_size = shortlist_size
-        self.representation = representation
-        self.n_models = n_models
-        self.index = index
-        self.loss = loss
-        self.C = C
-        self.offset = offset
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.prune = prune
-        self.tail = tail
-        self.precision = precision
-        self.normalize = normalize
-        self.decision = decision
-        self.calibration = calibration
-        self.calibration_folds = calibration_folds
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        store_params(self, locals())
 
     # -- fitting ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, label_names: Any = None) -> RMLSRanker:
-        """Learn from rows ``X`` and their labels ``y``; see `MultiLabelEstimator.fit`."""
-        super().fit(X, y, sample_weight, label_names)
-        del self._held
-        return self
-
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        self._check_options()
-        self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
-        trainer = self._make_trainer(self._normalizer.apply(X[rows]), Y[rows], weights)
-        n_rows, seed = len(rows), read_seed(self.random_state)
-        everything, nothing = np.arange(n_rows), np.zeros(0, np.int64)
-        n_folds = self._count_folds(n_rows)
-        if n_rows < LEAST_ROWS:
-            stages, _ = trainer.fit(everything, nothing)
-            held: HeldOut | None = trainer.score(stages, everything)
-        elif n_folds:
-            parts = [
-                trainer.score(trainer.fit(kept, nothing)[0], left_out)
-                for kept, left_out in split_folds(n_rows, n_folds, seed)
-            ]
-            held = HeldOut.stack(parts)
-            stages, _ = trainer.fit(everything, nothing)
-        else:
-            share = min(self.validation_fraction, HELD_OUT_ROWS / n_rows)
-            left_out, kept = hold_out(n_rows, share, seed)
-            stages, held = trainer.fit(kept, left_out)
-        assert held is not None
-        self.representation_ = stages.representation
-        self.index_, self.index_recall_ = stages.index, stages.index_recall
-        self.weights_ = quantize(stages.weights, self.precision)
-        self.seconds_ = trainer.seconds
-        self.n_iter_ = int(trainer.members[0].max_iter)
-        self._frequencies = Frequencies.of(Y[rows], weights)
-        self._learn_to_combine(held)
-        return rows[:0]
-
-    def _learn_to_combine(self, held: HeldOut) -> None:
-        self._held = held
-        self.combination_ = fit_combination(held, self._frequencies)
-        if self.tail != "auto":
-            self.tail_ = float(self.tail)
-        elif self._space.is_single:
-            self.tail_ = 0.0
-        else:
-            self.tail_ = usual_tail(held, self.combination_, self._frequencies)
-        self._mix()
-        self.shortlist_recall_, self.unlisted_ = held.recall, held.unlisted
-
-    def _mix(self) -> None:
-        self._mixture = self.combination_.mixture(self._frequencies, self.tail_)
-        self._logits = self.combination_.mixture(self._frequencies)
-
-    def _count_folds(self, n_rows: int) -> int:
-        if self.calibration_folds == "auto":
-            return 3 if n_rows <= CROSS_FIT_ROWS else 0
-        check_whole("calibration_folds", self.calibration_folds, 0)
-        if self.calibration_folds == 1:
-            raise InputError("calibration_folds must be 0, to hold rows out, or at least 2; got 1.")
-        return min(int(self.calibration_folds), n_rows)
-
     def _check_options(self) -> None:
-        for name in ("n_components", "max_iter", "shortlist_size", "n_models", "max_epochs"):
-            check_whole(name, getattr(self, name), 1)
-        for name, positive in (("C", True), ("tail", False)):
-            value = getattr(self, name)
-            if not isinstance(value, str):
-                check_number(name, value, positive=positive)
-            elif value != "auto":
-                raise InputError(f"{name} must be a number or 'auto'; got {value!r}.")
-        check_number("tol", self.tol, positive=True)
-        for name in ("offset", "prune"):
-            check_number(name, getattr(self, name), positive=False)
-        check_choice("index", self.index, ("auto", "exact", "clusters"))
-        check_choice("loss", self.loss, cpu.DUAL_LOSSES)
-        check_choice("precision", self.precision, tuple(PRECISIONS))
-        check_share("validation_fraction", self.validation_fraction)
+        super()._check_options()
         if self.representation is not None and type(self.representation) is not RMLS:
             kind = type(self.representation).__name__
             raise InputError(f"representation must be an RMLS or None; got {kind}.")
 
-    def _make_trainer(
-        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, weights: NDArray[np.float64]
-    ) -> TwoStageTrainer:
-        if self.C == "auto":
-            cost, power = USUAL_COST[self.loss], USUAL_COST_POWER
-        else:
+    def _fit(self, data: TrainingSet) -> ListedRows:
+        self._frequencies = Frequencies.of(data)
+        data = self._normalized(data).compact()
+        trainer = self._make_trainer(data)
+        stages, held = self._train(trainer, data)
+        self.index_recall_ = stages.index_recall
+        self.seconds_ = trainer.seconds
+        self.n_iter_ = int(trainer.members[0].max_iter)
+        self.shortlist_recall_, self.unlisted_ = held.recall, held.unlisted
+        self.combination_ = fit_combination(held, self._frequencies)
+        self.tail_ = self._pick_tail(held)
+        self._set_scorer(stages.proposer, quantize(stages.weights, self.precision))
+        return ListedRows(held, self._scorer)
+
+    def _train(self, trainer: StageTrainer, data: TrainingSet) -> tuple[Stages, HeldOut]:
+        """Train both stages; returns them with scores of rows that they have not seen."""
+        seed = read_seed(self.random_state)
+        n_folds = count_folds(self.calibration_folds, data.n_rows, CROSS_FIT_ROWS)
+        # Too few to leave any out: the combination has to trust the scores of training rows.
+        if data.n_rows < MIN_ROWS:
+            stages = trainer.train(data)
+            return stages, trainer.score(stages, data)
+        if not n_folds:
+            share = min(self.validation_fraction, HELD_OUT_ROWS / data.n_rows)
+            return trainer.train_and_score(data.hold_out(share, seed))
+        # Every row is scored by a model that has not seen it; the model that is kept sees them all.
+        folds = data.folds(n_folds, seed)
+        parts = [trainer.score(trainer.train(fold), fold.left_out) for fold in folds]
+        return trainer.train(data), HeldOut.stack(parts)
+
+    def _pick_tail(self, held: HeldOut) -> float:
+        if not is_auto(self.tail):
+            return float(self.tail)
+        if self._space.is_single:
+            return 0.0
+        return choose_tail(held, self.combination_, self._frequencies)
+
+    def _set_scorer(self, proposer: Proposer, weights: SparseWeights) -> None:
+        combine = self.combination_.mixture
+        # Two tables: the boosted one ranks, the other is what probabilities come from.
+        mixture, logits = combine(self._frequencies, self.tail_), combine(self._frequencies)
+        self._scorer = ListScorer(proposer, weights, mixture, logits)
+
+    def _make_trainer(self, data: TrainingSet) -> StageTrainer:
+        cost, power = DEFAULT_COST[self.loss], DEFAULT_COST_POWER
+        if not is_auto(self.C):
             cost, power = float(self.C), 0.0
-        options = ResidualOptions(
-            self.loss, cost, power, self.tol, self.max_epochs, self.prune, self.offset
-        )
-        n_labels, threads = self._space.n_labels, count_threads(self.n_jobs)
-        indexed = self.index == "clusters" or (self.index == "auto" and n_labels > INDEX_LABELS)
-        return TwoStageTrainer(
-            X,
-            Y,
-            weights,
-            self._space,
-            self._make_members(count_rows(weights)),
-            self._list_size(),
-            indexed,
-            read_seed(self.random_state),
-            self.precision,
-            options,
-            threads,
+        return StageTrainer(
+            space=self._space,
+            members=self._make_members(count_rows(data.weights)),
+            size=self._list_size(),
+            index=self.index,
+            precision=self.precision,
+            options=ClassifierOptions(
+                self.loss, cost, power, self.tol, self.max_epochs, self.prune, self.offset
+            ),
+            seed=read_seed(self.random_state),
+            n_threads=count_threads(self.n_jobs),
         )
 
     def _make_members(self, n_rows: int) -> list[RMLS]:
@@ -321,17 +308,73 @@ class RMLSRanker(ShortlistedModel):
             "normalize": "none",
             "n_jobs": self.n_jobs,
             "verbose": self.verbose,
+            "device": self.device,
         }
         return [
             clone(model).set_params(random_state=first + number, **fixed)
             for number in range(self.n_models)
         ]
 
+    # -- scores: all that is looked at are the listed labels --------------------------------------
+
+    def _list_size(self) -> int:
+        return min(int(self.shortlist_size), self._space.n_labels)
+
+    def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
+        return self._scorer.score_all(X)
+
+    def _rank(self, X: sparse.csr_matrix, k: int) -> Ranking:
+        if min(k, self._space.n_labels) > self._list_size():
+            return super()._rank(X, k)
+        scorer, threads = self._scorer, count_threads(self.n_jobs)
+        return scorer.rank(self._scaled(X), min(k, self._space.n_labels), scorer.mixture, threads)
+
+    def _decide(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
+        if rule.needs_probabilities:
+            return rule.keep(self._list_probabilities(X))
+        if rule.top is not None:
+            return super()._decide(X, rule)
+        return rule.keep(self._rank(X, self._list_size()))
+
+    def _list_probabilities(self, X: sparse.csr_matrix) -> Ranking:
+        """Return the listed labels with their probabilities, and the mass of the others."""
+        scorer, threads = self._scorer, count_threads(self.n_jobs)
+        # Without the boost, which would inflate the probabilities of rare labels.
+        listed = scorer.rank(self._scaled(X), self._list_size(), scorer.logits, threads)
+        if not self.label_counts_.any():
+            return replace(listed, scores=np.zeros_like(listed.scores))
+        if self._calibration is not None:
+            listed = self._calibration.apply(listed)
+        else:
+            listed = replace(listed, scores=sigmoid(listed.scores))
+        # Expected F counts relevant labels beyond the list by their mean number on held-out rows.
+        return replace(listed, rest=np.full(listed.n_samples, self.unlisted_, np.float32))
+
+    def _to_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return super()._to_probabilities(scores - self._scorer.boost)
+
+    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return sigmoid(scores)
+
+    def _class_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        return super()._class_probabilities(scores - self._scorer.boost)
+
+    # -- fitted values ---------------------------------------------------------------------------
+
+    @property
+    def representation_(self) -> Vectors:
+        """The vectors that propose."""
+        return self._scorer.proposer.vectors
+
+    @property
+    def n_weights_(self) -> int:
+        """Number of weights of all classifiers."""
+        return len(self._scorer.weights.values)
+
     # -- archive ---------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return ranker_arrays(self)
+        return ranker_state(self)
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
-        read_ranker(self, fitted, archive)
-        self._mix()
+        self._set_scorer(*read_ranker(self, fitted, archive))

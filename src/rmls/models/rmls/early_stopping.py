@@ -1,21 +1,73 @@
-"""What early stopping watches: a metric of held-out rows."""
+"""Early stopping: a metric of held-out rows after every pass, the best parameters kept."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from rmls.decide import Cardinality
+from rmls.kernels.arrays import Params
 from rmls.metrics import get_metric
-from rmls.models.rmls.sgd import Validation
+from rmls.models.shared.evidence import ScoredRows
+from rmls.models.shared.training_set import TrainingSet
 
 if TYPE_CHECKING:
     from rmls.models.rmls.rmls import RMLS
 
 
-def watch_held_out(model: RMLS, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> Validation | None:
+@dataclass
+class Validation:
+    """Early stopping: measure held-out rows after every pass, keep the best parameters.
+
+    Attributes
+    ----------
+    measure : callable
+        Returns the metric of the current parameters.
+    greater_is_better : bool
+    patience : int
+        Passes without a rise after which training ends.
+    tol : float
+        Rise that counts as one.
+    """
+
+    measure: Callable[[], float]
+    greater_is_better: bool
+    patience: int
+    tol: float
+    values: list[float] = field(default_factory=list)
+    _best: float = -np.inf
+    _best_params: Params | None = None
+    _stalled: int = 0
+
+    def end_pass(self, params: Params) -> bool:
+        """Measure once; returns whether to go on."""
+        self.values.append(self.measure())
+        return self._compare(self.values[-1], params)
+
+    def resume(self, params: Params) -> None:
+        """Take the parameters of an earlier run as the ones to beat."""
+        self._compare(self.measure(), params)
+
+    def _compare(self, measured: float, params: Params) -> bool:
+        value = measured if self.greater_is_better else -measured
+        if value > self._best + self.tol:
+            self._best, self._stalled = value, 0
+            self._best_params = Params(*(array.copy() for array in params))
+        else:
+            self._stalled += 1
+        return self._stalled < self.patience
+
+    def restore_best(self, params: Params) -> None:
+        """Copy the best parameters seen back into ``params``."""
+        if self._best_params is not None:
+            for array, best in zip(params, self._best_params, strict=True):
+                array[...] = best
+
+
+def watch_held_out(model: RMLS, data: TrainingSet) -> Validation | None:
     """Return how held-out rows are measured after every pass, or None without early stopping.
 
     Sets are cut by the cardinality of these rows, whatever rule decides in the end.
@@ -23,12 +75,14 @@ def watch_held_out(model: RMLS, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> V
     if not model.early_stopping:
         return None
     metric = get_metric(model.validation_metric)
+    # The metrics count every held-out row once, so that the cut must do so too.
+    rows = replace(data.compact(), weights=np.ones(data.n_rows))
+    evidence = ScoredRows(model, rows, sample_rows=rows.n_rows)
 
     def measure() -> float:
         if metric.needs == "ranking":
-            return metric(Y, model._rank(X, metric.k or 5))
-        everything = np.arange(X.shape[0])
-        threshold = model._cardinality_threshold(X, Y, everything, np.ones(X.shape[0]))
-        return metric(Y, model._decide(X, Cardinality(threshold)).to_sets())
+            return metric(rows.Y, model._rank(rows.X, metric.k or 5))
+        rule = Cardinality(evidence.cardinality_threshold())
+        return metric(rows.Y, model._decide(rows.X, rule).to_sets())
 
     return Validation(measure, metric.greater_is_better, model.n_iter_no_change, model.tol)

@@ -1,4 +1,4 @@
-"""From the options of RMLS to the objective of the kernel, and from its scores to probabilities."""
+"""The options of RMLS, the objective they make, and probabilities from its scores."""
 
 from __future__ import annotations
 
@@ -10,12 +10,69 @@ from numpy.typing import NDArray
 
 from rmls.core.errors import InputError
 from rmls.core.labels import LabelSpace
-from rmls.core.options import check_choice, check_number, check_share, check_whole
-from rmls.kernels import cpu
+from rmls.core.options import (
+    Option,
+    anything,
+    choice,
+    flag,
+    is_auto,
+    number,
+    positive,
+    share,
+    whole,
+)
+from rmls.kernels.arrays import ACTIVATIONS, LOSSES, Objective
+from rmls.kernels.backend import Backend, get_backend
 from rmls.metrics import propensities
-from rmls.models.rmls.sampling import Totals, check_sampling, floored_counts, make_sampler
-from rmls.models.rmls.schedule import check_passes, is_auto
+from rmls.models.rmls.sampling import Totals, floored_counts, make_sampler
 
+# Never far from the best where 5 a label were too few (docs/rmls.md).
+NEGATIVES_PER_ROW = 400.0
+# alpha of the paper.
+PAPER_NEGATIVES = 5.0
+NO_FOCUS = (np.float32(0.0), np.float32(0.0), np.float32(0.0))
+SAMPLERS = ("uniform", "frequency", "mixture", "in_batch")
+# Focus on relevant and on irrelevant labels, and margin, where the options are "auto".
+FOCUS = {"focal": (2.0, 2.0, 0.0), "asymmetric": (0.0, 4.0, 0.05)}
+
+Focus = tuple[np.float32, np.float32, np.float32]
+
+OPTIONS: dict[str, Option] = {
+    "n_components": whole(1),
+    "negatives_per_positive": number().or_auto(),
+    "negatives": choice("sampled", "all"),
+    "min_negatives": whole(0),
+    "sampler": choice(*SAMPLERS),
+    "sampler_power": number(),
+    "sampler_mix": share(ends=True),
+    "replacement": flag().or_auto(),
+    "log_q": flag(),
+    "loss": choice(*LOSSES),
+    "focus_relevant": number().or_auto(),
+    "focus_irrelevant": number().or_auto(),
+    "margin": number().or_auto(),
+    "activation": choice(*ACTIVATIONS),
+    "l2": number().or_auto(),
+    "max_feature_norm": positive().or_none(),
+    "max_label_norm": anything("a positive number or one for every label").or_none(),
+    "label_norm_power": number(),
+    "accumulators": choice("row", "element"),
+    "learning_rate": positive(),
+    "schedule": choice("linear", "constant"),
+    "initial_accumulator": positive(),
+    "init": choice("projection", "glorot"),
+    "batch_size": whole(1),
+    "max_iter": whole(1).or_auto(),
+    "gradient_floor": number(),
+    "class_weight": anything("'balanced', 'propensity', a dict or one number a label").or_none(),
+    "early_stopping": flag(),
+    "validation_metric": anything("the name of a metric"),
+    "n_iter_no_change": whole(1),
+    "tol": number(),
+    "warm_start": flag(),
+}
+
+# Settings of the published study where they differ from our defaults (docs/rmls.md).
 PAPER: dict[str, Any] = {
     "negatives_per_positive": 5,
     "min_negatives": 0,
@@ -31,59 +88,32 @@ PAPER: dict[str, Any] = {
     "decision": "cardinality",
     "calibration": None,
 }
-NEGATIVES_PER_ROW = 400.0
-PAPER_NEGATIVES = 5.0
-
-CHOICES = {
-    "negatives": ("sampled", "all"),
-    "loss": cpu.LOSSES,
-    "activation": cpu.ACTIVATIONS,
-    "accumulators": ("row", "element"),
-    "schedule": ("linear", "constant"),
-    "init": ("projection", "glorot"),
-}
-WHOLE = {
-    "n_components": 1,
-    "batch_size": 1,
-    "min_negatives": 0,
-    "n_iter_no_change": 1,
-}
-POSITIVE = ("learning_rate", "initial_accumulator")
-NON_NEGATIVE = ("negatives_per_positive", "l2", "gradient_floor", "tol", "label_norm_power")
-AUTO_NUMBERS = ("negatives_per_positive", "l2")
-# Focus on relevant and on irrelevant labels, and margin, where the options are "auto".
-NO_FOCUS = (np.float32(0.0), np.float32(0.0), np.float32(0.0))
-FOCUS = {"focal": (2.0, 2.0, 0.0), "asymmetric": (0.0, 4.0, 0.05)}
 
 
-def check_options(model: Any) -> None:
-    """Raise a sentence for the first option of ``model`` that has no meaning."""
-    for name, choices in CHOICES.items():
-        check_choice(name, getattr(model, name), choices)
-    for name, least in WHOLE.items():
-        check_whole(name, getattr(model, name), least)
-    check_passes(model.max_iter)
-    for name in POSITIVE:
-        check_number(name, getattr(model, name), positive=True)
-    for name in NON_NEGATIVE:
-        if not (name in AUTO_NUMBERS and is_auto(getattr(model, name))):
-            check_number(name, getattr(model, name), positive=False)
-    for name in ("max_feature_norm", "max_label_norm"):
-        value = getattr(model, name)
-        if value is not None and (name != "max_label_norm" or np.ndim(value) == 0):
-            check_number(name, value, positive=True)
-    check_share("validation_fraction", model.validation_fraction)
+def check_together(model: Any) -> None:
+    """Raise a sentence for the first options of ``model`` that contradict one another."""
+    if model.max_label_norm is not None and np.ndim(model.max_label_norm) == 0:
+        positive().check("max_label_norm", model.max_label_norm)
     settle_focus(model)
-    check_sampling(model)
+    if model.log_q and model.loss != "logistic":
+        raise InputError(f"log_q=True needs loss='logistic'; got loss={model.loss!r}.")
+    if model.sampler == "in_batch" and model.batch_size < 2:
+        raise InputError(
+            "sampler='in_batch' takes irrelevant labels from the other rows of a batch and needs "
+            f"batch_size of at least 2; got {model.batch_size!r}."
+        )
+    if model.negatives == "all" and (model.sampler != "uniform" or model.replacement is True):
+        raise InputError(
+            "negatives='all' draws nothing; leave sampler='uniform' and replacement='auto', or "
+            "use negatives='sampled'."
+        )
 
 
-def settle_focus(model: Any) -> tuple[np.float32, np.float32, np.float32]:
+def settle_focus(model: Any) -> Focus:
     """Return the focus on relevant and on irrelevant labels and the margin; zeros without focus."""
     names = ("focus_relevant", "focus_irrelevant", "margin")
     values = dict(zip(names, FOCUS.get(model.loss, (0.0, 0.0, 0.0)), strict=True))
     given = {name: getattr(model, name) for name in names if not is_auto(getattr(model, name))}
-    for name, value in given.items():
-        check_number(name, value, positive=False)
     if given.get("margin", 0.0) >= 1:
         raise InputError(f"margin must be at least 0 and below 1; got {given['margin']!r}.")
     if model.loss in FOCUS:
@@ -100,23 +130,25 @@ def settle_focus(model: Any) -> tuple[np.float32, np.float32, np.float32]:
     return relevant, irrelevant, margin
 
 
-def make_objective(model: Any, space: LabelSpace, totals: Totals) -> cpu.Objective:
-    """Return the kernel's objective; ``"auto"`` options are settled from the data."""
+def make_objective(model: Any, space: LabelSpace, totals: Totals, backend: Backend) -> Objective:
+    """Return what a pass minimises; ``"auto"`` options are settled from the data."""
     ratio, l2 = model.negatives_per_positive, model.l2
     if ratio == "auto":
         ratio = max(PAPER_NEGATIVES, NEGATIVES_PER_ROW / max(totals.cardinality, 1.0))
     if l2 == "auto":
+        # lambda of the paper; fewer than 5,000 rows over-train and get more of it.
         l2 = min(max(0.001, 5.0 / totals.weight), 0.01)
     focus = settle_focus(model)
+    # Powers and a margin of 0 leave the logistic loss.
     unfocused = model.loss in FOCUS and not any(focus)
-    return cpu.Objective(
-        loss=cpu.LOSSES.index("logistic" if unfocused else model.loss),
-        activation=cpu.ACTIVATIONS.index(model.activation),
+    return Objective(
+        loss=LOSSES.index("logistic" if unfocused else model.loss),
+        activation=ACTIVATIONS.index(model.activation),
         focus=focus,
         negatives_per_positive=float(ratio),
         min_negatives=int(model.min_negatives),
         all_negatives=model.negatives == "all",
-        sampler=make_sampler(model, totals, space.is_single),
+        sampler=make_sampler(model, totals, space.is_single, backend),
         l2=np.float32(l2),
         max_label_norm=label_bounds(model.max_label_norm, model.label_norm_power, totals.positives),
         gradient_floor=np.float32(model.gradient_floor),
@@ -165,6 +197,7 @@ def label_weights(class_weight: Any, space: LabelSpace, totals: Totals) -> NDArr
             )
         used = positives > 0
         if class_weight == "balanced":
+            # Mean weight 1 over relevant entries: learning rate and l2 keep their meaning.
             weights = 1.0 / np.where(used, positives, 1.0)
             weights *= positives.sum() / max(int(used.sum()), 1)
         else:
@@ -196,7 +229,8 @@ def to_probability(
     scores: NDArray[np.float32],
     loss: str,
     rate: float | NDArray[np.float32],
-    focus: tuple[np.float32, np.float32, np.float32] = NO_FOCUS,
+    focus: Focus = NO_FOCUS,
+    device: str = "cpu",
 ) -> NDArray[np.float32]:
     """Return the probability of relevance from scores of a sampled loss.
 
@@ -211,18 +245,16 @@ def to_probability(
     [0.20...]
     """
     if loss == "logistic" or (loss in FOCUS and not any(focus)):
+        # The optimum of the sampled loss is logit p - log r, hence p = sigmoid(s + log r). exp(80)
+        # still fits in float32.
         odds = np.exp(np.minimum(scores + np.asarray(np.log(rate), np.float32), np.float32(80.0)))
         return np.asarray(odds / (1 + odds), dtype=np.float32)
     if loss in FOCUS:
-        code, one = cpu.LOSSES.index(loss), np.float32(1.0)
-        down = rate * cpu.slopes_of_scores(code, scores, -one, focus).astype(np.float64)
-        up = -cpu.slopes_of_scores(code, scores, one, focus).astype(np.float64)
+        slopes, code = get_backend(device).loss_slopes, LOSSES.index(loss)
+        # At the optimum p slope(1) + r (1 - p) slope(-1) = 0, solved for p.
+        down = rate * slopes(code, scores, -1, focus).astype(np.float64)
+        up = -slopes(code, scores, 1, focus).astype(np.float64)
         return np.asarray(down / np.maximum(down + up, 1e-300), dtype=np.float32)
+    # Squared loss is least at s = q, squared hinge at s = 2 q - 1.
     q: NDArray[np.float32] = np.clip(scores if loss == "squared" else (scores + 1) / 2, 0, 1)
     return np.asarray(rate * q / (1 - q + rate * q), dtype=np.float32)
-
-
-def softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return rows of positive numbers that sum to 1, in the order of the scores."""
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float32)

@@ -7,34 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from rmls.core.labels import read_labels
-from rmls.core.options import read_seed
-from rmls.core.sparse import label_counts
+from rmls.archive import Archive
+from rmls.core.options import is_auto, read_seed, store_params
 from rmls.decide import Cardinality, Rule, Threshold, make_rule
-from rmls.features import fit_normalizer
+from rmls.kernels.backend import Vectors
+from rmls.models.rmls.archive import read_state, training_state
 from rmls.models.rmls.early_stopping import watch_held_out
-from rmls.models.rmls.fitted import LatentModel
-from rmls.models.rmls.initial import start_params
-from rmls.models.rmls.objective import (
-    PAPER,
-    check_options,
-    settle_focus,
-    softmax,
-    to_probability,
-)
-from rmls.models.rmls.sampling import Totals
-from rmls.models.rmls.schedule import count_rows, learning_rates
-from rmls.models.rmls.sgd import (
-    Rows,
-    Sgd,
-    hold_out,
-    run_passes,
-)
+from rmls.models.rmls.objective import OPTIONS, PAPER, check_together, settle_focus, to_probability
+from rmls.models.rmls.sampling import Totals, count_passes, count_rows
+from rmls.models.rmls.sgd import Settled, Sgd, Training, run_passes
+from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.shared.evidence import ScoredRows, share_to_hold_out
+from rmls.models.shared.probabilities import GivesProbabilities
+from rmls.models.shared.training_set import TrainingSet, read_more_rows
 
 
-class RMLS(LatentModel):
+class RMLS(GivesProbabilities, MultiLabelEstimator):
     """Learn a short vector for every row and label from relevant and sampled irrelevant labels.
 
     The score of label j is ``h . l_j + c_j`` with ``h = activation(x W + b)``. Every visit of a row
@@ -67,10 +56,12 @@ class RMLS(LatentModel):
         Whether the loss is corrected for the rates of sampling, so that ``sigmoid(score)`` is the
         probability (logistic loss only).
     loss : {"logistic", "squared", "squared_hinge", "focal", "asymmetric"}, default="logistic"
+        Loss of a relevant or sampled label.
     focus_relevant, focus_irrelevant, margin : float or "auto", default="auto"
         Of ``"focal"`` (2, 2, 0; one focus) and ``"asymmetric"`` (0, 4, 0.05): powers that play
         down labels already right, and the probability below which irrelevant ones cost nothing.
     activation : {"tanh", "linear", "relu"}, default="tanh"
+        Function of every component of a row's vector.
     l2 : float or "auto", default="auto"
         Weight of the squared norms (lambda in the paper). ``"auto"`` is 0.001, more on data of
         fewer than 5,000 rows: ``5 / n_samples``, at most 0.01.
@@ -82,12 +73,13 @@ class RMLS(LatentModel):
     accumulators : {"row", "element"}, default="row"
         AdaGrad with one accumulator per row of ``W`` and per label, or per number.
     learning_rate : float, default=0.1
+        Step size of AdaGrad.
     schedule : {"linear", "constant"}, default="linear"
         Whether the learning rate falls to 0 over ``max_iter`` passes.
     initial_accumulator : float, default=0.1
         Value AdaGrad's accumulators start from.
     init : {"projection", "glorot"}, default="projection"
-        Start of the parameters; see Notes.
+        Start: a random projection and zero label vectors, or Glorot's random numbers.
     batch_size : int, default=1
         Rows per step; 1 updates online. Gradients of a batch are summed and applied once.
     max_iter : int or "auto", default="auto"
@@ -109,35 +101,37 @@ class RMLS(LatentModel):
         most ``validation_fraction``. ``"auto"`` is 3, and 0 above 30,000 distinct rows. Rows held
         out for early stopping serve as well.
     class_weight : "balanced", "propensity", dict, array of shape (n_labels,) or None, default=None
-        Weight of the relevant entries of every label; both names favour rare labels.
+        Weight of the relevant entries of every label; both names boost rare labels.
     early_stopping : bool, default=False
         Stop when ``validation_metric`` on held-out rows has not risen for ``n_iter_no_change``
         passes, and keep the best parameters.
     validation_fraction : float, default=0.1
         Share of the distinct rows held out, for early stopping and for a tuned threshold.
     validation_metric : str, default="example_f1"
+        Metric of the held-out rows, measured after every pass.
     n_iter_no_change : int, default=3
+        Passes without a rise of the metric after which training stops early.
     tol : float, default=0.0
         Rise of the metric that counts as one.
     warm_start : bool, default=False
         Whether `fit` starts from the parameters of the last fit. Passes that are missing from
         ``max_iter`` are made; after a finished training with ``"auto"`` all of them again.
     random_state : int, RandomState or None, default=0
+        Seed of every random choice.
     n_jobs : int or None, default=None
         Threads: None is 1, -1 all cores. The draws stay the same; the parameters differ a little
-        with the number of threads, and for models above 16 MB, which threads update without
-        locks, from run to run.
+        with their number, and above 16 MB, where they share them without locks, from run to run.
     verbose : int, default=0
         1 shows progress.
+    device : {"cpu"}, default="cpu"
+        Where training and scoring run.
 
     Attributes
     ----------
     classes_ : ndarray
         Label names or numbers; the classes of a 1-d ``y``.
-    max_iter_ : int
-        Passes that ``max_iter`` asks for.
-    n_iter_ : int
-        Passes made.
+    max_iter_, n_iter_ : int
+        Passes that ``max_iter`` asks for, and passes made.
     loss_curve_, validation_curve_ : list of float
         Mean loss of a row, and held-out metric, per pass.
 
@@ -160,6 +154,48 @@ class RMLS(LatentModel):
     >>> model.predict([[1, 0, 0], [0, 1, 0]])
     [['tax'], ['law']]
     """
+
+    _options = OPTIONS
+
+    max_iter_: int
+    n_iter_: int
+    loss_curve_: list[float]
+    validation_curve_: list[float]
+    _sgd: Sgd
+    _settled: Settled
+
+    n_components: int
+    negatives_per_positive: float | str
+    negatives: str
+    min_negatives: int
+    sampler: str
+    sampler_power: float
+    sampler_mix: float
+    replacement: bool | str
+    log_q: bool
+    loss: str
+    focus_relevant: float | str
+    focus_irrelevant: float | str
+    margin: float | str
+    activation: str
+    l2: float | str
+    max_feature_norm: float | None
+    max_label_norm: Any
+    label_norm_power: float
+    accumulators: str
+    learning_rate: float
+    schedule: str
+    initial_accumulator: float
+    init: str
+    batch_size: int
+    max_iter: int | str
+    gradient_floor: float
+    class_weight: Any
+    early_stopping: bool
+    validation_metric: str
+    n_iter_no_change: int
+    tol: float
+    warm_start: bool
 
     def __init__(
         self,
@@ -204,47 +240,9 @@ class RMLS(LatentModel):
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
+        device: str = "cpu",
     ) -> None:
-        self.n_components = n_components
-        self.negatives_per_positive = negatives_per_positive
-        self.negatives = negatives
-        self.min_negatives = min_negatives
-        self.sampler = sampler
-        self.sampler_power = sampler_power
-        self.sampler_mix = sampler_mix
-        self.replacement = replacement
-        self.log_q = log_q
-        self.loss = loss
-        self.focus_relevant = focus_relevant
-        self.focus_irrelevant = focus_irrelevant
-        self.margin = margin
-        self.activation = activation
-        self.l2 = l2
-        self.max_feature_norm = max_feature_norm
-        self.max_label_norm = max_label_norm
-        self.label_norm_power = label_norm_power
-        self.accumulators = accumulators
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.initial_accumulator = initial_accumulator
-        self.init = init
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.gradient_floor = gradient_floor
-        self.normalize = normalize
-        self.decision = decision
-        self.calibration = calibration
-        self.calibration_folds = calibration_folds
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.validation_metric = validation_metric
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        store_params(self, locals())
 
     @classmethod
     def paper(cls, n_components: int = 250, **overrides: Any) -> RMLS:
@@ -263,68 +261,58 @@ class RMLS(LatentModel):
 
     # -- fitting ---------------------------------------------------------------------------------
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        check_options(self)
-        seed = read_seed(self.random_state)
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_together(self)
+
+    def _fit(self, data: TrainingSet) -> ScoredRows:
         rule = make_rule(self.decision)
         tunes = isinstance(rule, Threshold) and not rule.is_fitted
         share = self.validation_fraction
         if not (self.early_stopping or tunes):
-            share = self._share_to_calibrate(len(rows))
-        held_out, kept = hold_out(len(rows), share, seed)
-        training = self._start(X, Y, rows[kept], weights[kept], seed)
-        validation = watch_held_out(self, X[rows[held_out]], Y[rows[held_out]])
-        passes = self._plan_passes(count_rows(weights))
-        losses = run_passes(
-            self._sgd,
-            training,
-            passes,
-            lambda number: learning_rates(self.learning_rate, self.schedule, number, passes.stop),
-            validation,
-            self.verbose,
-        )
+            share = share_to_hold_out(self, data.n_rows)
+        # One part serves early stopping, thresholds and calibration: no row is held out twice.
+        data = data.hold_out(share, read_seed(self.random_state))
+        training = self._start(data.kept)
+        validation = watch_held_out(self, data.left_out)
+        passes = self._plan_passes(count_rows(data.weights))
+        losses = run_passes(training, passes, self, validation)
         self.loss_curve_ += losses
         self.validation_curve_ += validation.values if validation else []
         self.n_iter_ = passes.start + len(losses)
-        return rows[held_out]
+        return ScoredRows(self, data)
 
-    def _start(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        seed: int,
-    ) -> Rows:
-        """Set up normalisation, objective and parameters; returns the training rows."""
-        shape = (int(X.shape[1]), int(Y.shape[1]), self.n_components)
-        totals = Totals.of(Y[rows], weights)
-        width = self.n_components if self.accumulators == "element" else 1
-        if self.warm_start and hasattr(self, "_sgd") and self._sgd.fits(shape, width):
-            self._set_objective(totals)
+    def _start(self, data: TrainingSet) -> Training:
+        """Set up scaling, objective and parameters, or take up those of the last fit."""
+        shape = (data.n_features, data.n_labels, int(self.n_components))
+        self._settled = Settled.of(self, self._space, Totals.of(data))
+        if self.warm_start and hasattr(self, "_sgd") and self._sgd.fits(self, shape):
+            data = data.with_features(self._scaled(data.X))
         else:
-            self._normalizer = fit_normalizer(X, self.normalize, rows, weights)
+            data = self._normalized(data)
             self.n_iter_ = 0
             self.loss_curve_, self.validation_curve_ = [], []
-            self._sgd = self._make_sgd(shape, seed)
-            self._set_objective(totals)
+            self._sgd = Sgd.of(self, shape)
             if self.log_q:
-                # The corrected loss then starts from the scores 0 that the plain one starts from.
-                self.label_bias_[:] = np.log(np.maximum(self.negative_rate_, 1e-9))
-        return Rows.of(self._normalizer.apply(X), Y, rows, weights)
+                self._settled.start_bias(self.label_bias_)
+        return Training.of(self, self._sgd, self._settled, data)
 
-    def _make_sgd(self, shape: tuple[int, int, int], seed: int) -> Sgd:
-        elementwise = self.accumulators == "element"
-        params, accumulators = start_params(
-            shape, self.init, seed, self.initial_accumulator, elementwise
-        )
-        return Sgd(params, accumulators, seed)
+    def _plan_passes(self, n_rows: int) -> range:
+        """Settle the number of passes; returns those that a warm start has still to make.
+
+        An unfinished training goes on. A finished one is continued where ``max_iter`` now names a
+        larger number; ``"auto"`` names none, and begins anew.
+        """
+        finished = is_auto(self.max_iter) and self.n_iter_ >= getattr(self, "max_iter_", np.inf)
+        self.max_iter_ = count_passes(self.max_iter, n_rows)
+        goes_on = self.n_iter_ < self.max_iter_ and not finished
+        return range(self.n_iter_ if goes_on else 0, self.max_iter_)
+
+    def _fold_params(self) -> dict[str, Any]:
+        return {"max_iter": self.max_iter_}
+
+    def _was_interrupted(self) -> bool:
+        return not self.early_stopping and self.n_iter_ < self.max_iter_
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> RMLS:
         """Make one pass over further rows.
@@ -343,51 +331,64 @@ class RMLS(LatentModel):
         stays constant. The cardinality threshold is set anew from the rows of each call.
         """
         first = not hasattr(self, "_sgd")
-        X = self._read_features(X, reset=first)
+        data = read_more_rows(self, X, y, classes, sample_weight, first=first)
         if first:
-            check_options(self)
-            self._space, Y = read_labels(y, classes=classes)
-            self.classes_ = self._space.classes
-            self.label_counts_ = label_counts(Y)
+            training = self._start(data)
         else:
-            Y = self._space.read_more(y)
-        weights = self._read_weights(X, Y, sample_weight)
-        if not first:
-            self.label_counts_ = self.label_counts_ + label_counts(Y)
-        self.n_samples_ = int(X.shape[0]) + (0 if first else self.n_samples_)
-        rows = np.flatnonzero(weights > 0)
-        if first:
-            training = self._start(X, Y, rows, weights[rows], read_seed(self.random_state))
-        else:
-            training = Rows.of(self._normalizer.apply(X), Y, rows, weights[rows])
+            scaled = data.with_features(self._scaled(data.X))
+            training = Training.of(self, self._sgd, self._settled, scaled)
         rates = (self.learning_rate, self.learning_rate)
-        self.loss_curve_.append(self._sgd.run_pass(training, self.n_iter_, rates))
+        self.loss_curve_.append(training.run_pass(self.n_iter_, rates))
+        training.pull()
         self.n_iter_ += 1
-        self._fit_rules(Cardinality(), X, Y, rows, weights[rows], rows[:0])
+        self._fit_rules(Cardinality(), ScoredRows(self, data))
         return self
 
     # -- scores ----------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return the probability of every label, dense; rows sum to 1 for a 1-d ``y``.
+    @property
+    def _vectors(self) -> Vectors:
+        return Vectors(self._sgd.params, self.activation, self.device)
 
-        Notes
-        -----
-        Training keeps all relevant labels and irrelevant ones at a rate r, so that scores are
-        shifted; with ``log_q`` training makes up for it. Without ``calibration`` the probabilities
-        take the shift back with the mean rate of the training rows, label by label where rates
-        differ, and trust the model in all else.
-        """
-        check_is_fitted(self)
-        X = self._read_features(X)
-        if self._space.is_single:
-            shift = np.asarray(np.log(self._rate), np.float32)
-            return self._dense(X, lambda scores: softmax(scores + shift))
-        return self._dense(X, self._to_probabilities)
+    def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
+        return self._vectors.scores(self._vectors.hidden(X))
+
+    def _class_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        # Classes whose negatives were drawn at different rates are shifted differently.
+        return super()._class_probabilities(scores + np.asarray(np.log(self._rate), np.float32))
 
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        return to_probability(scores, self.loss, self._rate, settle_focus(self))
+        # Relevant labels are always kept and irrelevant ones at a rate r, which shifts the scores.
+        return to_probability(scores, self.loss, self._rate, settle_focus(self), self.device)
 
     @property
     def _rate(self) -> Any:
         return 1.0 if self.log_q else self.negative_rate_
+
+    # -- fitted values ---------------------------------------------------------------------------
+
+    negative_rate_ = property(
+        lambda self: self._settled.rate,
+        doc="Mean rate at which irrelevant labels enter the loss: one, or one for every label.",
+    )
+    cardinality_ = property(
+        lambda self: self._settled.totals.cardinality,
+        doc="Mean number of labels of the training rows.",
+    )
+    total_weight_ = property(lambda self: self._settled.totals.weight, doc="Weight of all rows.")
+    feature_vectors_ = property(
+        lambda self: self._sgd.params.W, doc="``W``, shape (n_features, n_components)."
+    )
+    feature_bias_ = property(lambda self: self._sgd.params.b, doc="``b``, shape (n_components,).")
+    label_vectors_ = property(
+        lambda self: self._sgd.params.L, doc="``L``, shape (n_labels, n_components)."
+    )
+    label_bias_ = property(lambda self: self._sgd.params.c, doc="``c``, shape (n_labels,).")
+
+    # -- archive ---------------------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return training_state(self)
+
+    def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
+        read_state(self, fitted, archive)

@@ -1,4 +1,4 @@
-"""From the sampling options of RMLS to the sampler of the kernel, and its rates."""
+"""What a pass does: the rows it visits, at which rates, and the irrelevant labels it draws."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from rmls.core.errors import InputError
-from rmls.core.options import check_choice, check_number
-from rmls.kernels import cpu
-from rmls.models.rmls.sgd import count_visits
+from rmls.core.options import is_auto
+from rmls.kernels.arrays import IN_BATCH, MAX_TRIES, UNIFORM, WEIGHTED, Objective, Sampler, Visits
+from rmls.kernels.backend import Backend
+from rmls.models.shared.training_set import TrainingSet
 
-SAMPLERS = ("uniform", "frequency", "mixture", "in_batch")
-LEAST_SHARE = 1e-4
+DEFAULT_PASSES = 10
+MAX_PASSES = 20
+# Visits that small sets aim at: what 1,000 rows make in ten passes.
+VISITED_ROWS = 10_000
+# Bounds a pass where a row has a huge weight: visits beyond become heavier instead of more.
+MAX_VISITS = 16
+# The loss is only reported: a sample of the visits is measured.
+MEASURED_VISITS = 2048
+# Of a uniform share: keeps log q finite for labels that are hardly ever drawn.
+MIN_SHARE = 1e-4
 
 
 class Totals(NamedTuple):
@@ -37,40 +44,16 @@ class Totals(NamedTuple):
     visited: NDArray[np.float64]
 
     @classmethod
-    def of(cls, Y: sparse.csr_matrix, weights: NDArray[np.float64]) -> Totals:
-        """Sum up the rows of ``Y``."""
+    def of(cls, data: TrainingSet) -> Totals:
+        """Sum up the rows of a training set."""
+        Y, weights = data.labels, data.weights
         weight = float(weights.sum())
         cardinality = float(weights @ np.diff(Y.indptr)) / weight
         times = count_visits(weights).astype(np.float64)
         return cls(weight, cardinality, np.asarray(weights @ Y), (times @ Y) / times.sum())
 
 
-def check_sampling(model: Any) -> None:
-    """Raise a sentence for the first sampling option of ``model`` that has no meaning."""
-    check_choice("sampler", model.sampler, SAMPLERS)
-    check_number("sampler_power", model.sampler_power, positive=False)
-    check_number("sampler_mix", model.sampler_mix, positive=False)
-    if model.sampler_mix > 1:
-        raise InputError(f"sampler_mix must lie between 0 and 1; got {model.sampler_mix!r}.")
-    if model.replacement != "auto" and not isinstance(model.replacement, (bool, np.bool_)):
-        raise InputError(f"replacement must be 'auto', True or False; got {model.replacement!r}.")
-    if not isinstance(model.log_q, (bool, np.bool_)):
-        raise InputError(f"log_q must be True or False; got {model.log_q!r}.")
-    if model.log_q and model.loss != "logistic":
-        raise InputError(f"log_q=True needs loss='logistic'; got loss={model.loss!r}.")
-    if model.sampler == "in_batch" and model.batch_size < 2:
-        raise InputError(
-            "sampler='in_batch' takes irrelevant labels from the other rows of a batch and needs "
-            f"batch_size of at least 2; got {model.batch_size!r}."
-        )
-    if model.negatives == "all" and (model.sampler != "uniform" or model.replacement is True):
-        raise InputError(
-            "negatives='all' draws nothing; leave sampler='uniform' and replacement='auto', or "
-            "use negatives='sampled'."
-        )
-
-
-def make_sampler(model: Any, totals: Totals, single: bool) -> cpu.Sampler:
+def make_sampler(model: Any, totals: Totals, single: bool, backend: Backend) -> Sampler:
     """Return the kernel's sampler.
 
     Parameters
@@ -79,24 +62,27 @@ def make_sampler(model: Any, totals: Totals, single: bool) -> cpu.Sampler:
     totals : Totals
     single : bool
         Whether every row has exactly one label, so that its rate does not depend on which.
+    backend : Backend
     """
     auto = model.replacement == "auto"
     distinct = model.sampler == "uniform" if auto else not model.replacement
-    kind = cpu.WEIGHTED
+    kind = WEIGHTED
     if model.sampler == "in_batch":
-        kind = cpu.IN_BATCH
+        kind = IN_BATCH
+    # Equal shares without replacement have a sampler of their own, which needs no table.
     elif model.sampler == "uniform" and distinct:
-        kind, distinct = cpu.UNIFORM, False
+        kind, distinct = UNIFORM, False
     shares = draw_shares(model, totals)
-    known = kind != cpu.UNIFORM or model.log_q
-    drawn = kind == cpu.WEIGHTED
-    return cpu.Sampler(
+    known = kind != UNIFORM or model.log_q
+    drawn = kind == WEIGHTED
+    return Sampler(
         kind=kind,
         distinct=bool(distinct),
         log_q=bool(model.log_q),
         leave_out=0 if single else 1,
+        # log q_j: the part of the logit shift that differs from label to label.
         label_shift=(np.log(shares) if known else np.zeros(0)).astype(np.float32),
-        alias=cpu.build_alias(shares) if drawn else np.zeros((0, 2), np.uint32),
+        alias=backend.build_alias(shares) if drawn else np.zeros((0, 2), np.uint32),
         tries=count_tries(shares) if drawn and distinct else np.zeros(0, np.int64),
     )
 
@@ -118,11 +104,12 @@ def draw_shares(model: Any, totals: Totals) -> NDArray[np.float64]:
     if model.sampler == "in_batch":
         return floored_counts(totals.visited)
     counts = floored_counts(totals.positives)
+    # Ratios to the largest count: large powers cannot overflow.
     powers = (counts / counts.max()) ** model.sampler_power
     shares = powers / powers.sum()
     if model.sampler == "mixture":
         shares = model.sampler_mix * shares + (1 - model.sampler_mix) / m
-    shares = np.maximum(shares, LEAST_SHARE / m)
+    shares = np.maximum(shares, MIN_SHARE / m)
     return np.asarray(shares / shares.sum())
 
 
@@ -140,35 +127,106 @@ def count_tries(shares: NDArray[np.float64]) -> NDArray[np.int64]:
     more than `MAX_TRIES` draws a label are ever made.
     """
     m = len(shares)
+    # log(1 - q_j): (1 - q)^t as exp(t log(1 - q)) keeps its digits for tiny shares.
     misses = np.log1p(-np.minimum(shares, 1 - 1e-12))
-    grid = np.concatenate([np.arange(64.0), np.geomspace(64.0, cpu.MAX_TRIES * (m + 1), 100)])
+    # Every t while few draws are made, then 100 in geometric steps: the curve is smooth there.
+    grid = np.concatenate([np.arange(64.0), np.geomspace(64.0, MAX_TRIES * (m + 1), 100)])
     found = np.array([-np.expm1(t * misses).sum() for t in grid])
     wanted = np.arange(m + 1)
     tries = np.ceil(np.interp(wanted, found, grid))
-    return np.asarray(np.minimum(tries, cpu.MAX_TRIES * wanted), dtype=np.int64)
+    return np.asarray(np.minimum(tries, MAX_TRIES * wanted), dtype=np.int64)
 
 
-def mean_rate(
-    objective: cpu.Objective, totals: Totals, batch_size: int
-) -> float | NDArray[np.float32]:
+def mean_rate(objective: Objective, totals: Totals, batch_size: int) -> float | NDArray[np.float32]:
     """Return the mean rate at which irrelevant labels enter the loss (r in the logit shift).
 
     One number where all labels have the same rate, otherwise one for each.
     """
     n_labels, cardinality = len(totals.positives), totals.cardinality
+    # The rate of the mean row, r = alpha |P| / |N|, stands for the rates of all rows.
     wanted = max(objective.negatives_per_positive * cardinality, objective.min_negatives)
     sampler = objective.sampler
-    if sampler.kind == cpu.UNIFORM:
+    if sampler.kind == UNIFORM:
         return float(min(1.0, wanted / max(n_labels - cardinality, 1.0)))
     shares = np.exp(sampler.label_shift.astype(np.float64))
-    if sampler.kind == cpu.IN_BATCH:
+    if sampler.kind == IN_BATCH:
+        # Every other row of the batch brings label j with the probability of its share of the
+        # visits.
         tries = float(batch_size - 1)
     else:
         wanted = min(wanted, n_labels - cardinality)
+        # Share of the draws that do not hit a relevant label of the row; the others are thrown
+        # away.
         rest = max(1.0 - float(shares @ totals.positives) / totals.weight, 1e-9)
         needed = wanted
         if sampler.distinct:
             needed = float(np.interp(wanted, np.arange(n_labels + 1), sampler.tries))
-        tries = min(needed / rest, cpu.MAX_TRIES * wanted)
+        tries = min(needed / rest, MAX_TRIES * wanted)
+    # Distinct labels enter with 1 - (1 - q)^t; with replacement t q is how often they do.
     rates = -np.expm1(tries * np.log1p(-np.minimum(shares, 1 - 1e-9)))
     return np.asarray(rates if sampler.distinct else tries * shares, dtype=np.float32)
+
+
+def count_passes(max_iter: int | str, n_rows: int) -> int:
+    """Return the passes to make over ``n_rows`` rows; ``"auto"`` makes more of them over few.
+
+    Examples
+    --------
+    >>> [count_passes("auto", n_rows) for n_rows in (300, 700, 1000, 100_000)]
+    [20, 15, 10, 10]
+    >>> count_passes(7, 300)
+    7
+    """
+    if is_auto(max_iter):
+        return min(max(-(-VISITED_ROWS // n_rows), DEFAULT_PASSES), MAX_PASSES)
+    return int(max_iter)
+
+
+def count_rows(weights: NDArray[np.float64]) -> int:
+    """Return how many rows distinct rows of these weights stand for; a fraction is one row.
+
+    Examples
+    --------
+    >>> count_rows(np.array([1.0, 3.0, 0.2]))
+    5
+    """
+    return int(np.ceil(weights).sum())
+
+
+def learning_rates(rate: float, schedule: str, number: int, total: int) -> tuple[float, float]:
+    """Return the learning rate at both ends of a pass.
+
+    Examples
+    --------
+    >>> learning_rates(0.1, "linear", 0, 2), learning_rates(0.1, "constant", 0, 2)
+    ((0.1, 0.05), (0.1, 0.1))
+    """
+    if schedule == "constant":
+        return rate, rate
+    return rate * (1 - number / total), rate * (1 - (number + 1) / total)
+
+
+def count_visits(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how often a pass visits rows of these weights."""
+    return np.clip(np.ceil(weights), 1, MAX_VISITS).astype(np.int64)
+
+
+def plan_visits(
+    data: TrainingSet, seed: int, number: int, rates: tuple[float, float], batch_size: int
+) -> Visits:
+    """Lay out one pass: a row of weight w is visited ceil(w) times (at most 16) with equal weight.
+
+    An integer weight is thus the same as repeating the row.
+    """
+    times = count_visits(data.weights)
+    repeated = np.repeat(np.arange(len(times)), times)
+    # Keyed by (seed, pass): a training that is taken up again makes the same draws.
+    rng = np.random.Generator(np.random.Philox(key=[seed, number]))
+    order = rng.permutation(len(repeated))
+    # A key for each visit: its draws do not depend on the thread that makes it.
+    keys = rng.integers(0, 2**64, size=len(repeated), dtype=np.uint64)
+    visited = repeated[order]
+    weights = (data.weights / times)[visited].astype(np.float32)
+    first_rate, last_rate = (float(rate) for rate in rates)
+    stride = max(1, len(visited) // MEASURED_VISITS)
+    return Visits(data.rows[visited], weights, keys, first_rate, last_rate, batch_size, stride)

@@ -1,73 +1,117 @@
-"""What every estimator shares: the doors, ranking, decisions, the archive."""
+"""What every estimator shares: reading input, ranking, decisions, probabilities, the archive."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from rmls.archive import Archive, check_arrays
-from rmls.core.canonical import distinct_rows
+from rmls.archive import Archive
 from rmls.core.errors import InputError
-from rmls.core.labels import read_labels
-from rmls.core.options import check_choice
+from rmls.core.labels import LabelSpace
+from rmls.core.options import Option, anything, choice, integer, seed, share, whole
 from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads, require_memory
-from rmls.core.sparse import as_feature_csr, label_counts
 from rmls.decide import (
     METHODS,
+    Calibration,
     Cardinality,
-    CardinalityCount,
     Rule,
     Threshold,
     TopK,
+    fit_calibration,
+    fit_macro_f1,
+    fit_micro_f1,
     make_rule,
 )
-from rmls.features import Normalizer
+from rmls.features import MODES, Normalizer, fit_normalizer
+from rmls.kernels.backend import Backend, get_backend
 from rmls.metrics import get_metric
-from rmls.models.shared.probabilities import Calibrating
-from rmls.models.shared.score_blocks import list_candidates, rank_block, select_above
+from rmls.models.shared.evidence import Evidence
+from rmls.models.shared.score_blocks import list_candidates, select_above
+from rmls.models.shared.training_set import TrainingSet, read_features, read_training_set
 
 BLOCK_BYTES = 8 << 20
-CARDINALITY_ROWS = 10_000
-THRESHOLD_DEPTH = 200
 
 
-def restore_normalizer(mode: Any, archive: Archive, n_features: int) -> Normalizer:
-    """Read the normalisation of a saved model."""
-    sizes = Normalizer.sizes(mode, int(n_features))
-    check_arrays(archive, {name: (np.float32, (size,)) for name, size in sizes.items()})
-    return Normalizer(mode, *(archive.arrays[name] for name in sizes))
-
-
-def fit_threshold(rule: Threshold, ranking: Ranking, Y: sparse.csr_matrix) -> Threshold:
-    """Return the rule with the threshold that suits its metric best on ranked rows."""
-    metric = get_metric(rule.metric)
-    if metric.needs != "sets":
-        raise InputError(f"a threshold is tuned for a metric of sets; {metric.name} ranks.")
-    return rule.fit(ranking, lambda sets: metric(Y, sets), metric.greater_is_better)
-
-
-class MultiLabelEstimator(Calibrating, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of all methods: subclasses fit parameters and score blocks of rows.
 
-    A subclass defines
+    A subclass declares its constructor's parameters in ``_options`` and defines
 
-    * ``_fit(X, Y, rows, weights)``: learn from the distinct ``rows`` with their ``weights``;
-    * ``_score_block(X)``: dense float32 scores of a few rows;
-    * ``_state()`` and ``_restore(manifest, arrays)`` for the archive.
+    * ``_fit(data)``: learn from a `TrainingSet` and return the `Evidence` that decisions are
+      fitted to; ``self._normalized(data)`` chooses the scaling of the features on the way;
+    * ``_score_block(X)``: dense float32 scores of a few rows, scaled as in training;
+    * ``_state()`` and ``_restore(fitted, archive)``: what the archive keeps besides the scaling.
 
-    ``_fit`` returns the row indices it held out, or an empty array.
+    It may define
+
+    * ``_check_options()``: what options mean together;
+    * ``_own_probabilities(scores)``, with the mixin `GivesProbabilities`, where scores have a
+      probabilistic meaning without calibration;
+    * ``_fold_params()`` and ``_was_interrupted()``: parameters for models fitted to parts of the
+      rows, and whether the user ended the training early;
+    * ``_rank(X, k)`` and ``_decide(X, rule)``, where there is a cheaper way than all scores.
     """
 
+    _options: ClassVar[dict[str, Option]] = {
+        "normalize": choice("auto", *MODES),
+        "decision": anything("the name of a decision rule or a Rule"),
+        "calibration": choice(*METHODS).or_none(),
+        "calibration_folds": whole(0).or_auto(),
+        "validation_fraction": share(),
+        "random_state": seed(),
+        "n_jobs": anything("a whole number other than 0").or_none(),
+        "verbose": integer(),
+        "device": anything("the name of a device"),
+    }
+
+    # Options that some methods have; these are their values in the others.
     decision: str | Rule = "cardinality"
+    calibration: str | None = None
+    calibration_folds: int | str = "auto"
+    validation_fraction: float = 0.1
+    random_state: Any = 0
     n_jobs: int | None = None
+    device: str = "cpu"
+    normalize: str
+    verbose: int
+
+    classes_: NDArray[Any]
+    label_counts_: NDArray[np.int64]
+    n_samples_: int
+    _space: LabelSpace
+    _normalizer: Normalizer | None = None
+    _rules: dict[str, Rule]
+    _calibration: Calibration | None
+
+    # -- options ---------------------------------------------------------------------------------
+
+    @classmethod
+    def declared_options(cls) -> dict[str, Option]:
+        """Return what every parameter of the constructor may be."""
+        known: dict[str, Option] = {}
+        for base in reversed(cls.__mro__):
+            known |= base.__dict__.get("_options", {})
+        return {name: known[name] for name in cls._get_param_names() if name in known}
+
+    def _check_options(self) -> None:
+        """Raise one sentence for the first option that has no meaning."""
+        for name, option in self.declared_options().items():
+            option.check(name, getattr(self, name))
+        make_rule(self.decision)
+        count_threads(self.n_jobs)
+        get_backend(self.device)
+
+    @property
+    def _backend(self) -> Backend:
+        return get_backend(self.device)
 
     # -- fitting ---------------------------------------------------------------------------------
 
@@ -90,97 +134,64 @@ class MultiLabelEstimator(Calibrating, ClassifierMixin, BaseEstimator):  # type:
         -------
         self
         """
-        rule = make_rule(self.decision)
-        if self.calibration is not None:
-            check_choice("calibration", self.calibration, METHODS)
-        X = self._read_features(X, reset=True)
-        space, Y = read_labels(y, names=label_names)
-        weights = self._read_weights(X, Y, sample_weight)
-        rows, weights = distinct_rows(X, Y, weights)
-        if not len(rows):
-            raise InputError("sample_weight is zero for every row; at least one must be positive.")
-        self._space = space
-        self.classes_ = space.classes
-        self.label_counts_ = label_counts(Y)
-        self.n_samples_ = int(X.shape[0])
-        held_out = self._fit(X, Y, rows, weights)
-        self._fit_rules(rule, X, Y, rows, weights, held_out)
-        if self.calibration is not None and not space.is_single:
-            self._calibrate(X, Y, rows, weights, held_out)
+        return self._fit_set(read_training_set(self, X, y, sample_weight, label_names))
+
+    def _fit_set(self, data: TrainingSet) -> MultiLabelEstimator:
+        """Fit the method, then its decisions and probabilities."""
+        evidence = self._fit(data)
+        self._fit_rules(make_rule(self.decision), evidence)
+        if self.calibration is not None and not self._space.is_single:
+            self._calibrate(evidence)
         return self
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
+    def _fit(self, data: TrainingSet) -> Evidence:
         raise NotImplementedError
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
         raise NotImplementedError
 
-    def _fit_rules(
-        self,
-        rule: Rule,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        held_out: NDArray[np.int64],
-    ) -> None:
+    def _normalized(self, data: TrainingSet) -> TrainingSet:
+        """Choose the scaling of the features and return the set with scaled ones."""
+        normalize = getattr(self, "normalize", "none")
+        self._normalizer = fit_normalizer(data.X, normalize, data.rows, data.weights)
+        return data.with_features(self._normalizer.apply(data.X))
+
+    def _scaled(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        return X if self._normalizer is None else self._normalizer.apply(X)
+
+    def _fit_rules(self, rule: Rule, evidence: Evidence) -> None:
         """Fit the chosen rule, and the cardinality threshold so that it is there to switch to."""
-        self._rules: dict[str, Rule] = {}
+        self._rules = {}
         self._calibration = None
         if self._space.is_single:
             return
-        # Distinct rows come in the order of their fingerprints: the first ones are a fair sample.
-        sample, shares = rows[:CARDINALITY_ROWS], weights[:CARDINALITY_ROWS]
-        self._rules["cardinality"] = Cardinality(self._cardinality_threshold(X, Y, sample, shares))
+        self._rules["cardinality"] = Cardinality(evidence.cardinality_threshold())
         if rule.is_fitted and not rule.needs_probabilities:
             self._rules[rule.name] = rule
         elif isinstance(rule, Threshold):
-            tuned_on = held_out if len(held_out) else sample
-            self._rules[rule.name] = self._tune_threshold(rule, X[tuned_on], Y[tuned_on])
+            self._rules[rule.name] = evidence.tune(rule)
 
-    def _cardinality_threshold(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> float:
-        counter = CardinalityCount(float(weights @ np.diff(Y.indptr)[rows]))
-        for block, scores in self._score_blocks(X[rows]):
-            counter.add(scores, weights[block])
-        return counter.threshold()
+    def _calibrate(self, evidence: Evidence) -> None:
+        """Fit the map to probabilities, and the thresholds on them, to rows not trained on."""
+        # Rows that a model was trained on would make it look surer than it is.
+        counts = evidence.count_scores()
+        if counts is None or not counts.positive.any():
+            return
+        self._calibration = fit_calibration(counts, str(self.calibration))
+        # From the counts alone: both thresholds cost no further scoring.
+        for rule in (
+            fit_micro_f1(counts, self._calibration),
+            fit_macro_f1(counts, self._calibration),
+        ):
+            self._rules[rule.name] = rule
 
-    def _tune_threshold(
-        self, rule: Threshold, X: sparse.csr_matrix, Y: sparse.csr_matrix
-    ) -> Threshold:
-        return fit_threshold(rule, self._rank(X, min(THRESHOLD_DEPTH, self._space.n_labels)), Y)
+    def _fold_params(self) -> dict[str, Any]:
+        """Return the parameters that make a model of fewer rows train as long as this one."""
+        return {}
 
-    # -- the doors -------------------------------------------------------------------------------
-
-    def _read_features(self, X: Any, *, reset: bool = False) -> sparse.csr_matrix:
-        checked = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=np.float32, ensure_min_features=1
-        )
-        return as_feature_csr(checked)
-
-    def _read_weights(
-        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, sample_weight: Any
-    ) -> NDArray[np.float64]:
-        if X.shape[0] != Y.shape[0]:
-            raise InputError(
-                f"Y has {Y.shape[0]} rows but X has {X.shape[0]}; both need one row per sample."
-            )
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if (weights < 0).any():
-            raise InputError(f"sample_weight must not be negative; found {weights.min()}.")
-        result: NDArray[np.float64] = weights
-        return result
+    def _was_interrupted(self) -> bool:
+        """Tell whether the user ended the training early."""
+        return False
 
     # -- scores ----------------------------------------------------------------------------------
 
@@ -189,16 +200,16 @@ class MultiLabelEstimator(Calibrating, ClassifierMixin, BaseEstimator):  # type:
         size = max(1, BLOCK_BYTES // (4 * self._space.n_labels))
         for start in range(0, X.shape[0], size):
             block = slice(start, min(start + size, X.shape[0]))
-            yield block, self._score_block(X[block])
+            yield block, self._score_block(self._scaled(X[block]))
 
     def _rank(self, X: sparse.csr_matrix, k: int) -> Ranking:
-        n_labels = self._space.n_labels
+        n_labels, threads = self._space.n_labels, count_threads(self.n_jobs)
         k = min(k, n_labels)
-        labels = np.empty((X.shape[0], k), dtype=np.int32)
-        scores = np.empty((X.shape[0], k), dtype=np.float32)
-        threads = count_threads(self.n_jobs)
+        labels = np.empty((X.shape[0], k), np.int32)
+        scores = np.empty((X.shape[0], k), np.float32)
+        # A block is reduced to its best k before the next is scored: memory is n x k.
         for block, dense in self._score_blocks(X):
-            rank_block(dense, labels[block], scores[block], threads)
+            labels[block], scores[block] = self._backend.best_of_rows(dense, k, threads)
         return Ranking.from_table(labels, scores, n_labels)
 
     def rank(self, X: Any, k: int = 5) -> Ranking:
@@ -215,7 +226,7 @@ class MultiLabelEstimator(Calibrating, ClassifierMixin, BaseEstimator):  # type:
         Ranking
         """
         check_is_fitted(self)
-        return self._rank(self._read_features(X), TopK(k).k)
+        return self._rank(read_features(self, X), TopK(k).k)
 
     def decision_function(self, X: Any) -> NDArray[np.float32]:
         """Return all scores, dense.
@@ -226,7 +237,7 @@ class MultiLabelEstimator(Calibrating, ClassifierMixin, BaseEstimator):  # type:
             For a 1-d ``y`` of two classes, of shape (n_samples,): positive for the second class.
         """
         check_is_fitted(self)
-        X = self._read_features(X)
+        X = read_features(self, X)
         scores = self._dense(X, lambda block: block)
         if self._space.is_single and self._space.n_labels == 2:
             difference: NDArray[np.float32] = scores[:, 1] - scores[:, 0]
@@ -272,7 +283,7 @@ class MultiLabelEstimator(Calibrating, ClassifierMixin, BaseEstimator):  # type:
         """Return the predicted labels with their scores, best first."""
         check_is_fitted(self)
         rule = self._fitted_rule(self.decision if decision is None else decision)
-        return self._decide(self._read_features(X), rule)
+        return self._decide(read_features(self, X), rule)
 
     def _decide(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
         if rule.needs_probabilities:
@@ -286,11 +297,28 @@ class MultiLabelEstimator(Calibrating, ClassifierMixin, BaseEstimator):  # type:
     def _decide_by_probabilities(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
         listed = Ranking.stack(
             [
-                list_candidates(self._to_probabilities(scores), rule, count_threads(self.n_jobs))
+                list_candidates(
+                    self._to_probabilities(scores), rule, self._backend, count_threads(self.n_jobs)
+                )
                 for _, scores in self._score_blocks(X)
             ]
         )
         return rule.keep(listed)
+
+    def _to_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return calibrated probabilities, or those of the method where it is not calibrated."""
+        if not self.label_counts_.any():
+            return np.zeros_like(scores)
+        if self._calibration is not None:
+            return self._calibration.probabilities(scores)
+        return self._own_probabilities(scores)
+
+    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what the method itself takes for the probabilities of a block of scores."""
+        name = type(self).__name__
+        raise InputError(
+            f"{name} gives scores and no probabilities; calibrate it: Calibrated({name}())."
+        )
 
     def _fitted_rule(self, spec: str | Rule) -> Rule:
         if self._space.is_single:

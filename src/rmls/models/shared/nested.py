@@ -31,6 +31,12 @@ def make_inner(estimator: Any, whole: MultiLabelEstimator) -> MultiLabelEstimato
     return model
 
 
+def inner_fold_params(inner: MultiLabelEstimator) -> dict[str, Any]:
+    """Return the parameters that make an inner model of fewer rows train as long as this one."""
+    same = inner._fold_params()
+    return {"estimator": clone(inner).set_params(**same)} if same else {}
+
+
 def inner_state(inner: MultiLabelEstimator) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return a fitted estimator as plain values and arrays of their own names."""
     from rmls.models.shared.model_archive import describe_model

@@ -1,22 +1,21 @@
-"""Sparse matrices as the kernels take them, and from the archive."""
+"""Sparse matrices to the archive and back."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError
-from rmls.kernels import cpu
+from rmls.kernels.backend import csr_arrays
 
 
-def csr_arrays(matrix: sparse.csr_matrix) -> cpu.Csr:
-    """Return the arrays of a CSR matrix in the types of the kernels."""
-    return cpu.Csr(
-        matrix.indptr.astype(np.int64, copy=False),
-        matrix.indices.astype(np.int32, copy=False),
-        matrix.data.astype(np.float32, copy=False),
-    )
+def sparse_state(name: str, matrix: sparse.csr_matrix) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a CSR matrix by their names in a model folder."""
+    return {f"{name}_{part}": array for part, array in csr_arrays(matrix)._asdict().items()}
 
 
 def read_csr(archive: Archive, name: str, shape: tuple[int, int]) -> sparse.csr_matrix:

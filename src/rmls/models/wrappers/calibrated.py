@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rmls.core.options import store_params
 from rmls.decide import Rule
 from rmls.models.wrappers.wrapper import WrappingEstimator
 
@@ -13,7 +14,7 @@ class Calibrated(WrappingEstimator):
 
     Parameters
     ----------
-    estimator : estimator or str, optional
+    estimator : estimator, str or None, default=None
         By default ``RMLS()``; a name is that estimator with its defaults. A calibration of its own
         is switched off.
     calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
@@ -22,7 +23,9 @@ class Calibrated(WrappingEstimator):
         Parts of the cross-fitting; 0 holds out 2,000 rows instead, at most
         ``validation_fraction``. ``"auto"`` is 3, and 0 above 30,000 distinct rows.
     decision : str or Rule, default="f1"
+        How `predict` cuts; see `rmls.decide.make_rule`.
     validation_fraction : float, default=0.1
+        Maximum share of the rows held out for calibration, without folds.
     random_state : int, RandomState or None, default=0
         Of the folds; the estimator has its own.
     n_jobs : int or None, default=None
@@ -45,6 +48,8 @@ class Calibrated(WrappingEstimator):
     [[1, 0], [0, 1], [1, 1]]
     """
 
+    estimator: Any
+
     def __init__(
         self,
         estimator: Any = None,
@@ -56,10 +61,4 @@ class Calibrated(WrappingEstimator):
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.calibration = calibration
-        self.calibration_folds = calibration_folds
-        self.decision = decision
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        store_params(self, locals())

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive, check_arrays
-from rmls.core.options import check_choice, check_whole
+from rmls.core.options import Option, anything, choice, store_params, whole
 from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads
 from rmls.decide import ExpectedF1, Rule, choose_f_sets
 from rmls.models.rmls.rmls import RMLS
-from rmls.models.shared import estimator as base
 from rmls.models.shared.estimator import MultiLabelEstimator
-from rmls.models.shared.nested import inner_state, make_inner, restore_inner
-from rmls.models.shared.score_blocks import rank_block
+from rmls.models.shared.evidence import ScoredRows
+from rmls.models.shared.nested import inner_fold_params, inner_state, make_inner, restore_inner
+from rmls.models.shared.probabilities import GivesProbabilities
+from rmls.models.shared.training_set import TrainingSet
 from rmls.models.wrappers.gfm_joint import LabelSizes, Pairs
 
 JOINTS: dict[str, type[LabelSizes] | type[Pairs]] = {
@@ -29,7 +29,7 @@ JOINTS: dict[str, type[LabelSizes] | type[Pairs]] = {
 }
 
 
-class GFM(MultiLabelEstimator):
+class GFM(GivesProbabilities, MultiLabelEstimator):
     """Predict the set with the best expected F, from probabilities of labels together with sizes.
 
     The expected F of a set S needs no more than ``P(y_j = 1, |y| = s)``, and with it the best of
@@ -46,10 +46,11 @@ class GFM(MultiLabelEstimator):
 
     Parameters
     ----------
-    estimator : estimator, optional
+    estimator : estimator, str or None, default=None
         One that gives probabilities; by default ``RMLS()``, which is calibrated. `Calibrated` makes
         any other one do.
     joint : {"sizes", "pairs", "independent"}, default="sizes"
+        Which probabilities of labels and sizes the estimator learns.
     max_sizes : int, default=8
         Sizes that are told apart; where rows have more different numbers of labels, neighbouring
         ones share a bin of about equally many entries of Y, which counts with its mean.
@@ -81,8 +82,20 @@ class GFM(MultiLabelEstimator):
     [[1, 0], [0, 1], [1, 1]]
     """
 
+    _options: ClassVar[dict[str, Option]] = {
+        "estimator": anything("an estimator with probabilities or the name of one").or_none(),
+        "joint": choice(*JOINTS),
+        "max_sizes": whole(1),
+        "depth": whole(1),
+    }
+
     estimator_: MultiLabelEstimator
     _joint: LabelSizes | Pairs
+
+    estimator: Any
+    joint: str
+    max_sizes: int
+    depth: int
 
     def __init__(
         self,
@@ -94,38 +107,31 @@ class GFM(MultiLabelEstimator):
         decision: str | Rule = "f1",
         n_jobs: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.joint = joint
-        self.max_sizes = max_sizes
-        self.depth = depth
-        self.decision = decision
-        self.n_jobs = n_jobs
+        store_params(self, locals())
 
-    def _fit(
-        self,
-        X: sparse.csr_matrix,
-        Y: sparse.csr_matrix,
-        rows: NDArray[np.int64],
-        weights: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        check_choice("joint", self.joint, tuple(JOINTS))
-        check_whole("max_sizes", self.max_sizes, 1)
-        check_whole("depth", self.depth, 1)
-        model = RMLS() if self.estimator is None else make_inner(self.estimator, self)
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._make_inner()
+
+    def _make_inner(self) -> MultiLabelEstimator:
+        return RMLS() if self.estimator is None else make_inner(self.estimator, self)
+
+    def _fit(self, data: TrainingSet) -> ScoredRows:
+        model = self._make_inner()
         limit = 1 if self.joint == "independent" else int(self.max_sizes)
-        self._joint, problem = JOINTS[self.joint].of(Y[rows], weights, limit)
-        model.fit(X[rows], problem, sample_weight=weights)
+        self._joint, problem = JOINTS[self.joint].of(data.labels, data.weights, limit)
+        model.fit(data.features, problem, sample_weight=data.weights)
         self.estimator_ = model
-        return rows[:0]
+        return ScoredRows(self, data)
+
+    def _fold_params(self) -> dict[str, Any]:
+        return inner_fold_params(self.estimator_)
 
     # -- scores ----------------------------------------------------------------------------------
 
     def _column_blocks(self, X: sparse.csr_matrix) -> Iterator[tuple[slice, NDArray[np.float32]]]:
         """Yield the probabilities of the columns of the problem, a few rows at a time."""
-        size = max(1, base.BLOCK_BYTES // (4 * self.estimator_._space.n_labels))
-        for start in range(0, int(X.shape[0]), size):
-            block = slice(start, min(start + size, int(X.shape[0])))
-            scores = self.estimator_._score_block(X[block])
+        for block, scores in self.estimator_._score_blocks(X):
             yield block, self.estimator_._to_probabilities(scores)
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
@@ -137,14 +143,7 @@ class GFM(MultiLabelEstimator):
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         return scores
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return the probability of every label, dense; rows sum to 1 for a 1-d ``y``."""
-        check_is_fitted(self)
-        return self._dense(self._read_features(X), self._shares)
-
-    def _shares(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        if not self._space.is_single:
-            return scores
+    def _class_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         scores = np.maximum(scores, np.finfo(np.float32).tiny)
         shares: NDArray[np.float32] = scores / scores.sum(axis=1, keepdims=True)
         return shares
@@ -160,9 +159,9 @@ class GFM(MultiLabelEstimator):
         """Return the best set of every row, given the probabilities of the columns."""
         chances = self._joint.chances(columns)
         n_rows, n_labels = chances.shape
+        # The search is quadratic in the labels that it looks at: only the likeliest enter.
         k = min(self.depth, n_labels)
-        labels, scores = np.empty((n_rows, k), np.int32), np.empty((n_rows, k), np.float32)
-        rank_block(chances, labels, scores, count_threads(self.n_jobs))
+        labels, scores = self._backend.best_of_rows(chances, k, count_threads(self.n_jobs))
         listed = Ranking.from_table(labels, scores, n_labels)
         joint = self._joint.table(columns, labels).reshape(n_rows * k, -1)
         sizes = self._joint.sizes

@@ -12,7 +12,9 @@ from rmls.core.errors import InputError
 
 Floats = NDArray[np.float32]
 
+# Sums of estimated probabilities may pass 1.
 CERTAIN = np.float32(1 - 1e-6)
+# Rows that the sizes of an average label are worth, against a label's own.
 SHRINKAGE = 5.0
 
 
@@ -166,6 +168,7 @@ def _bins(
     present = np.flatnonzero(total)
     if not len(present):
         return np.zeros(len(total), np.int64), np.ones(1, np.float32)
+    # Bins of about equal numbers of entries: common sizes stand alone, rare large ones share a bin.
     middle = (np.cumsum(total[present]) - total[present] / 2) / total.sum()
     n_bins = min(max_sizes, len(present))
     wanted = np.arange(len(present)) if n_bins == len(present) else (middle * n_bins).astype(int)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import clone
 
 from rmls import imbalance
 from rmls.core.errors import InputError
-from rmls.core.options import check_choice
+from rmls.core.options import Option, anything, check_choice, store_params
 from rmls.core.resources import require_memory
 from rmls.decide import Rule
 from rmls.imbalance import MLROS
 from rmls.imbalance.resampling import Resampler
-from rmls.models.wrappers.wrapper import Rows, WrappingEstimator
+from rmls.models.shared.training_set import TrainingSet
+from rmls.models.wrappers.wrapper import WrappingEstimator
 
 ENTRY_BYTES = 8
 
@@ -29,10 +28,10 @@ class Resampled(WrappingEstimator):
 
     Parameters
     ----------
-    estimator : estimator or str, optional
+    estimator : estimator, str or None, default=None
         By default ``RMLS()``; a name is that estimator with its defaults. A calibration of its own
         is switched off.
-    resampler : resampler of `rmls.imbalance` or str, optional
+    resampler : resampler of `rmls.imbalance`, str or None, default=None
         By default ``MLROS()``; a name is that resampler with its defaults.
     calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
         See `rmls.decide.fit_calibration`. It sees rows that were neither trained on nor resampled,
@@ -43,6 +42,7 @@ class Resampled(WrappingEstimator):
     decision : str or Rule, default="f1"
         How `predict` cuts.
     validation_fraction : float, default=0.1
+        Maximum share of the rows held out for calibration, without folds.
     random_state : int, RandomState or None, default=0
         Of the folds; the estimator and the resampler have their own.
     n_jobs : int or None, default=None
@@ -70,6 +70,13 @@ class Resampled(WrappingEstimator):
     [[1, 0], [1, 1], [0, 1]]
     """
 
+    _options: ClassVar[dict[str, Option]] = {
+        "resampler": anything("a resampler of rmls.imbalance or the name of one").or_none()
+    }
+
+    estimator: Any
+    resampler: Any
+
     def __init__(
         self,
         estimator: Any = None,
@@ -82,21 +89,17 @@ class Resampled(WrappingEstimator):
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.resampler = resampler
-        self.calibration = calibration
-        self.calibration_folds = calibration_folds
-        self.decision = decision
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        store_params(self, locals())
 
-    def _prepare(
-        self, X: sparse.csr_matrix, Y: sparse.csr_matrix, weights: NDArray[np.float64]
-    ) -> Rows:
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._make_resampler()
+
+    def _prepare(self, data: TrainingSet) -> TrainingSet:
         resampler = self._make_resampler()
+        X, Y, weights = data.features, data.labels, data.weights
         if min(Y.shape) < 2 or not Y.nnz:
-            return X, Y, weights
+            return data
         if (weights == np.floor(weights)).all():
             times = weights.astype(np.int64)
             entries = np.diff(X.indptr) + np.diff(Y.indptr)
@@ -105,7 +108,8 @@ class Resampled(WrappingEstimator):
             repeated = np.repeat(np.arange(len(times)), times)
             X, Y, weights = X[repeated], Y[repeated], np.ones(len(repeated))
         X_new, Y_new = resampler.fit_resample(X, Y)
-        return X_new, Y_new, weights[resampler.sample_indices_]
+        places = np.arange(int(X_new.shape[0]))
+        return TrainingSet(X_new, Y_new, places, weights[resampler.sample_indices_])
 
     def _make_resampler(self) -> Resampler:
         if self.resampler is None:
