@@ -1,0 +1,1 @@
+"""The report of a study: its sections and charts, made from tables and averages."""

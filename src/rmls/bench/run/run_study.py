@@ -1,0 +1,121 @@
+"""Run a study: find its data, run what is missing, store the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rmls.bench.run.records import SCHEMA, Record
+from rmls.bench.run.runner import Listener, missing_fits, run_fits
+from rmls.bench.run.store import ResultStore, write_study
+from rmls.bench.study.data import checksum, load_source, split_rows
+from rmls.bench.study.grid import DataSource, Study
+from rmls.core.errors import InputError, RmlsError
+from rmls.core.words import count
+
+Say = Callable[[str], None]
+
+
+def run_study(
+    study: Study,
+    folder: Path,
+    *,
+    command: str = "",
+    unavailable: dict[str, str] | None = None,
+    jobs: int = 1,
+    retry_failed: bool = False,
+    listener: Listener | None = None,
+    say: Say = lambda text: None,
+) -> list[Record]:
+    """Run what is missing of a study, and return all results of its folder.
+
+    Parameters
+    ----------
+    study : Study
+    folder : Path
+        Results are added to those that it holds; a study that was ended goes on here.
+    command : str
+        How the study was started, for the report.
+    unavailable : dict, optional
+        Data sets that are known to be unavailable, by name, with what to say of them.
+    jobs : int, default=1
+        Runs at a time.
+    retry_failed : bool, default=False
+        Run again what has failed before.
+    listener : Listener, optional
+    say : callable, optional
+        Called with sentences for the user.
+
+    Notes
+    -----
+    Data sets that are not available are said and skipped. It is an error if none is available.
+    """
+    listener = listener or Listener()
+    found, missing = _find_data(study, say)
+    # The lock of the store is held from here on: one writer a folder.
+    with ResultStore(folder) as store:
+        here = {name: facts["checksum"] for name, facts in found.items()}
+        fits = [fit for fit in study.fits() if fit.dataset.name in here]
+        write_study(
+            folder,
+            {
+                "schema": SCHEMA,
+                "study": study.name,
+                "protocol": study.protocol,
+                "title": study.title or study.name,
+                "command": command,
+                "n_results": sum(len(fit.method.decisions) for fit in fits),
+                "datasets": found,
+                # What is found missing now is newer than what was known before.
+                "missing": {**(unavailable or {}), **missing},
+            },
+        )
+        if retry_failed and (n_failed := store.remove_failed()):
+            say(f"running {count(n_failed, 'failed result')} again.")
+        waiting = missing_fits(fits, here, store.records)
+        if store.records and len(waiting) < len(fits):
+            say(f"{len(fits) - len(waiting)} of {len(fits)} runs are done already.")
+        listener.begin(fits, waiting, jobs)
+        run_fits(waiting, here, store, jobs, listener)
+        return store.records
+
+
+def _find_data(study: Study, say: Say) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the facts of the data sets that are available, and why the others are not."""
+    found: dict[str, Any] = {}
+    missing: dict[str, str] = {}
+    for source in study.datasets:
+        facts = _facts_or_reason(source, study)
+        if isinstance(facts, str):
+            missing[source.name] = facts
+            say(f"skipping {source.name}: {facts}")
+        else:
+            found[source.name] = facts
+    if not found:
+        raise InputError(f"no data set of the study {study.name!r} is available.")
+    return found, missing
+
+
+def _facts_or_reason(source: DataSource, study: Study) -> dict[str, Any] | str:
+    try:
+        return _facts(source, study)
+    except (RmlsError, OSError) as error:
+        return str(error)
+
+
+def _facts(source: DataSource, study: Study) -> dict[str, Any]:
+    from rmls.imbalance import describe
+
+    dataset = load_source(source)
+    # Tried before anything runs: data that cannot be split are refused now.
+    split_rows(dataset, study.folds, study.n_folds, 0, study.seeds[0])
+    return {
+        "checksum": checksum(dataset),
+        "n_samples": dataset.n_samples,
+        "n_features": dataset.n_features,
+        "n_labels": dataset.n_labels,
+        "features": source.features,
+        "note": source.note,
+        "imbalance": describe(dataset.Y).as_dict(),
+    }

@@ -1,0 +1,84 @@
+"""A method of a study: an estimator, its grid of parameters and its decision rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from rmls.core.errors import InputError
+
+PRESETS = (None, "paper")
+NO_RULE = "none"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of a study with its grid of parameters.
+
+    Attributes
+    ----------
+    method : str
+        Name of an estimator of `rmls.models`.
+    label : str
+        Its name in tables, by default ``method``.
+    preset : {None, "paper"}
+        ``"paper"`` starts from ``RMLS.paper()``.
+    params : dict
+        Parameters; a list is a choice of values, and every combination is run.
+    decisions : tuple of str
+        Decision rules; one fit serves all of them. By default the estimator's own, which is
+        ``"none"`` where it has no choice.
+    """
+
+    method: str
+    label: str = ""
+    preset: str | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    decisions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.label:
+            # The dataclass is frozen; its defaults depend on other fields.
+            object.__setattr__(self, "label", self.method)
+        own = _check_method(self)
+        object.__setattr__(self, "decisions", self.decisions or (own.get("decision", NO_RULE),))
+
+    def grid(self) -> Iterator[dict[str, Any]]:
+        """Yield every combination of the parameters.
+
+        Examples
+        --------
+        >>> list(Method("RMLS", params={"n_components": [5, 9], "l2": 0.1}).grid())
+        [{'n_components': 5, 'l2': 0.1}, {'n_components': 9, 'l2': 0.1}]
+        """
+        # A single value is a choice of one.
+        choices = [v if isinstance(v, list) else [v] for v in self.params.values()]
+        for values in product(*choices):
+            yield dict(zip(self.params, values, strict=True))
+
+
+def _check_method(method: Method) -> dict[str, Any]:
+    """Refuse unknown estimators, parameters and rules; returns the estimator's own parameters."""
+    from rmls import models
+    from rmls.decide import make_rule
+
+    if method.method not in models.__all__:
+        known = ", ".join(models.__all__)
+        raise InputError(f"unknown method {method.method!r}; known are {known}.")
+    if method.preset not in PRESETS or (method.preset and method.method != "RMLS"):
+        raise InputError(f"{method.label}: preset must be 'paper', and only RMLS has it.")
+    estimator = getattr(models, method.method)
+    own = estimator.paper() if method.preset else estimator()
+    known_params: dict[str, Any] = own.get_params(deep=False)
+    for name in method.params:
+        if name not in known_params:
+            raise InputError(
+                f"{method.label}: {method.method} has no parameter {name!r}; "
+                f"it has {', '.join(sorted(known_params))}."
+            )
+    for decision in method.decisions:
+        if decision != NO_RULE:
+            make_rule(decision)
+    return known_params

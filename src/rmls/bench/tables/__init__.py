@@ -1,0 +1,1 @@
+"""Results brought together: means, ranks, tables, and the comparison of two studies."""
