@@ -1,4 +1,4 @@
-"""The command line: `rmls demo · stats · train · predict · evaluate · convert · datasets`."""
+"""The command line: one file a command, a folder for `rmls train` and for `rmls bench`."""
 
 from rmls.cli.app import main
 

@@ -9,17 +9,17 @@ from typing import Annotated
 import typer
 
 import rmls
-from rmls.cli.bench import bench_app
+from rmls.cli.bench.commands import bench_app
 from rmls.cli.convert import convert
 from rmls.cli.datasets import datasets_app
 from rmls.cli.demo import demo
 from rmls.cli.evaluate import evaluate
-from rmls.cli.failures import PlainFailures
-from rmls.cli.help import show_help_without_command
+from rmls.cli.methods import methods
 from rmls.cli.predict import predict
 from rmls.cli.resample import resample
+from rmls.cli.shared.console import PlainFailures, show_help_without_command
 from rmls.cli.stats import stats
-from rmls.cli.train import train
+from rmls.cli.train.command import ExplainsShortcuts, train
 
 app = typer.Typer(
     name="rmls",
@@ -28,7 +28,11 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, stats, train, predict, evaluate, convert, resample):
+app.command()(demo)
+app.command()(stats)
+app.command(cls=ExplainsShortcuts)(train)
+app.command()(methods)
+for command in (predict, evaluate, convert, resample):
     app.command()(command)
 app.add_typer(bench_app, name="bench")
 app.add_typer(datasets_app, name="datasets")
@@ -59,5 +63,6 @@ def main() -> None:
     """Run the command line; always ends the process."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
+            # A terminal that lacks a letter shows a question mark; the command goes on.
             stream.reconfigure(errors="replace")
     app(prog_name="rmls")

@@ -1,4 +1,4 @@
-"""`rmls datasets`: what is at hand, and what can be fetched."""
+"""`rmls datasets`: what is available, and what can be fetched."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmls.cli import options
-from rmls.cli.console import note, notes, print_json, results
-from rmls.cli.help import show_help_without_command
+from rmls.cli.shared import options
+from rmls.cli.shared.console import note, notes, print_json, results, show_help_without_command
 
 if TYPE_CHECKING:
-    from rmls.datasets.registry import Available
+    from rmls.datasets.io import Available
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="A name that `rmls datasets list` shows.")
@@ -35,7 +34,7 @@ def list_datasets(json: options.Json = False) -> None:
     if json:
         print_json([_as_dict(item) for item in found])
         return
-    from rmls.cli.tables import plain_table
+    from rmls.cli.shared.tables import plain_table
 
     sizes = ("rows", "features", "labels")
     table = plain_table(("name", *sizes, "here", "description"), numbers=sizes)

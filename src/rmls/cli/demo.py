@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmls.cli.console import note, notes, results
+from rmls.cli.shared.console import note, notes, results
 from rmls.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 SEED = 0
 METRICS = ["hamming_loss", "example_f1", "example_accuracy", "precision@k", "psp@k"]
 KS = [1, 3, 5]
-LEAST_ROWS = 50
+MIN_ROWS = 50
 WORDS_PER_LABEL = 4
 
-Rows = Annotated[int, typer.Option(metavar="N", min=LEAST_ROWS, help="Rows of the data set.")]
+Rows = Annotated[int, typer.Option(metavar="N", min=MIN_ROWS, help="Rows of the data set.")]
 Labels = Annotated[int, typer.Option(metavar="N", min=10, help="Labels of the data set.")]
 Components = Annotated[int, typer.Option(metavar="N", min=1, help="Length of the vectors.")]
 Passes = Annotated[int, typer.Option(metavar="N", min=1, help="Passes over the rows.")]
@@ -54,6 +54,7 @@ def demo(
         components,
         max_iter=passes,
         early_stopping=True,
+        # Patience for all passes: each is shown, and the best one is kept.
         n_iter_no_change=passes,
         n_jobs=jobs,
         verbose=1,
@@ -67,7 +68,7 @@ def demo(
 
 
 def _show_data(data: Dataset) -> None:
-    from rmls.cli.tables import frequency_table, statistics_table
+    from rmls.cli.shared.tables import frequency_table, statistics_table
     from rmls.imbalance import describe
 
     report = describe(data.Y)
@@ -84,7 +85,7 @@ def _show_data(data: Dataset) -> None:
 
 
 def _show_reports(report: EvaluationReport, baseline: EvaluationReport) -> None:
-    from rmls.cli.tables import metric_table
+    from rmls.cli.shared.tables import metric_table
 
     results().print()
     _title(f"3  Test: {report.n_samples:,} rows that training has not seen")

@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmls.cli import options
-from rmls.cli.console import count, print_json, results
-from rmls.cli.options import Part, read_list
+from rmls.cli.shared import options
+from rmls.cli.shared.console import print_json, results
+from rmls.cli.shared.options import Part, read_list
 from rmls.core.errors import InputError
+from rmls.core.words import count
 
 if TYPE_CHECKING:
     from rmls.datasets import Dataset
     from rmls.metrics import EvaluationReport
 
-USUAL = "hamming_loss,example_f1,example_accuracy,micro_f1,macro_f1,precision@k,ndcg@k,psp@k"
+DEFAULT_METRICS = (
+    "hamming_loss,example_f1,example_accuracy,micro_f1,macro_f1,precision@k,ndcg@k,psp@k"
+)
 
 Metrics = Annotated[
     str | None,
@@ -40,7 +43,7 @@ def evaluate(
     by name where model and data have names.
     """
     import rmls
-    from rmls.cli.data import choose_part, load_for_model
+    from rmls.cli.shared.data import choose_part, load_for_model
 
     ks = _read_ks(k)
     names = _read_metrics(metrics)
@@ -68,6 +71,7 @@ def measure(
     from rmls.metrics import get_metric
 
     matched = match_labels(model, rows)
+    # precision@10 needs a longer ranking than --k may ask for.
     lengths = [get_metric(name).k or 0 for name in names or []]
     sets = model.predict_sets(rows.X, decision)
     ranking = model.rank(rows.X, max([*ks, *lengths]))
@@ -95,7 +99,7 @@ def _read_metrics(text: str | None) -> list[str] | None:
 
     if text is not None and text.strip() == "all":
         return None
-    names = read_list("--metrics", text or USUAL)
+    names = read_list("--metrics", text or DEFAULT_METRICS)
     for name in names:
         get_metric(name)
     return names
@@ -109,7 +113,7 @@ def _as_json(report: EvaluationReport, name: str) -> dict[str, Any]:
 def _show(report: EvaluationReport, name: str, n_empty: int) -> None:
     from rich.text import Text
 
-    from rmls.cli.tables import metric_table
+    from rmls.cli.shared.tables import metric_table
 
     console = results()
     title = f"{name}: {report.n_samples:,} rows, {report.n_labels:,} labels"

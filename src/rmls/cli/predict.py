@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmls.cli import options
-from rmls.cli.console import count, note, notes
-from rmls.cli.options import Part
+from rmls.cli.shared import options
+from rmls.cli.shared.console import note, notes
+from rmls.cli.shared.options import Part
 from rmls.core.errors import InputError
+from rmls.core.words import count
 
 if TYPE_CHECKING:
     from scipy import sparse
 
     from rmls.models.shared.estimator import MultiLabelEstimator
 
+# Only the predictions of so many rows are in memory at a time.
 BLOCK_ROWS = 4096
 
 Output = Annotated[
@@ -51,13 +53,14 @@ def predict(
     Rows are numbered as in DATA, from 0; the file appears when it is complete.
     """
     import rmls
-    from rmls.cli.data import choose_part, load_for_model
-    from rmls.cli.output import check_file_target
     from rmls.cli.prediction_formats import output_format
+    from rmls.cli.shared.console import check_file_target
+    from rmls.cli.shared.data import choose_part, load_for_model
 
     if top is not None and decision is not None:
         raise InputError("--top and --decision exclude each other; give one of them.")
     chosen = output_format(output, format)
+    # Before the model is loaded: a bad name is told at once.
     check_file_target(output, overwrite)
     fitted = rmls.load(model)
     rule = options.decision_for(fitted, decision if top is None else f"top_{top}")
@@ -70,7 +73,7 @@ def predict(
 
 
 def _write(output: Path, header: str, lines: Iterator[str]) -> None:
-    from rmls.cli.output import open_output
+    from rmls.cli.shared.console import open_output
 
     with open_output(output) as stream:
         stream.write(header)

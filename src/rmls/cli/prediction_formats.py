@@ -70,6 +70,7 @@ def _jsonl_lines(block: Block) -> Iterator[str]:
         named: list[Any] = [block.names[label] for label in labels]
         if block.scores:
             pairs = zip(named, scores, strict=True)
+            # A number in JSON, but with the digits that the other formats have.
             named = [{"label": name, "score": float(_short(score))} for name, score in pairs]
         yield json.dumps({"row": row, "labels": named}, ensure_ascii=False) + "\n"
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmls.cli import options
-from rmls.cli.console import note, notes, print_json, results
-from rmls.cli.options import Part
+from rmls.cli.shared import options
+from rmls.cli.shared.console import note, notes, print_json, results
+from rmls.cli.shared.options import Part
 from rmls.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,14 +82,6 @@ PartOption = Annotated[
         show_default="training rows resampled, test rows as they are",
     ),
 ]
-From = Annotated[
-    str | None,
-    typer.Option("--from", metavar="FORMAT", help="Format of DATA.", show_default="told"),
-]
-To = Annotated[
-    str | None,
-    typer.Option("--to", metavar="FORMAT", help="Format of OUT.", show_default="by its ending"),
-]
 
 
 def resample(
@@ -103,8 +95,8 @@ def resample(
     threshold: Threshold = None,
     seed: Seed = None,
     part: PartOption = None,
-    source_format: From = None,
-    target_format: To = None,
+    source_format: options.From = None,
+    target_format: options.To = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
 ) -> None:
@@ -112,9 +104,8 @@ def resample(
 
     Where DATA is split, only the training rows are resampled.
     """
-    from rmls.cli.data import choose_part, load_data
-    from rmls.cli.output import check_file_target
-    from rmls.cli.tables import describe_size
+    from rmls.cli.shared.console import check_file_target
+    from rmls.cli.shared.data import choose_part, describe_size, load_data
     from rmls.datasets import save
     from rmls.imbalance import describe
 
@@ -137,8 +128,7 @@ def resample(
     after = describe(_rows_to_change(resampled).Y)
     save(resampled, output, target_format)
     _report(dataset.name, method.value, before, after, json)
-    sizes = describe_size(resampled.n_samples, resampled.n_features, resampled.n_labels)
-    note(notes(), "wrote", f"{output}: {sizes}")
+    note(notes(), "wrote", f"{output}: {describe_size(resampled)}")
 
 
 PARAMETERS = {
@@ -176,6 +166,7 @@ def _make_resampler(method: Method, given: dict[str, Any]) -> Any:
     try:
         sampler._check_options()
     except InputError as error:
+        # The sentence begins with the parameter; here it is called by its option.
         name, _, rest = str(error).partition(" ")
         option = next(option for option, parameter in PARAMETERS.items() if parameter == name)
         raise InputError(f"--{option} {rest}") from error
@@ -194,6 +185,7 @@ def _resample(dataset: Dataset, sampler: Any) -> Dataset:
     X, Y = sampler.fit_resample(rows.X, rows.Y)
     if dataset.n_train is None:
         return replace(dataset, X=X, Y=Y)
+    # Test rows stand for data to come, whose frequencies nobody changes.
     test = dataset.test
     return replace(
         dataset,
@@ -217,7 +209,7 @@ def _report(
     if json:
         print_json({"data": name, "method": method, **sides})
         return
-    from rmls.cli.tables import plain_table
+    from rmls.cli.shared.tables import plain_table
 
     table = plain_table([f"{name}, {method}", "before", "after"], ["before", "after"])
     for figure, title in TITLES.items():

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmls.cli import options
-from rmls.cli.console import note, notes, print_json, results
-from rmls.cli.options import Part
+from rmls.cli.shared import options
+from rmls.cli.shared.console import note, notes, print_json, results
+from rmls.cli.shared.options import Part
 
 if TYPE_CHECKING:
     from rmls.imbalance import ImbalanceReport
@@ -28,7 +28,7 @@ def stats(
     source_format: options.From = None,
 ) -> None:
     """Show how unequal the labels of DATA are."""
-    from rmls.cli.data import choose_part, load_data
+    from rmls.cli.shared.data import choose_part, load_data
     from rmls.imbalance import describe, plot_imbalance
 
     dataset, _ = choose_part(load_data(data, source_format), part, Part.ALL)
@@ -47,7 +47,7 @@ def stats(
 def _show(report: ImbalanceReport, title: str) -> None:
     from rich.text import Text
 
-    from rmls.cli.tables import frequency_table, frequent_labels, statistics_table
+    from rmls.cli.shared.tables import frequency_table, frequent_labels, statistics_table
 
     console = results()
     console.print(Text(title, style="bold"))

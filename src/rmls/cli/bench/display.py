@@ -15,9 +15,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from rmls.bench.records import Failure
-from rmls.bench.runner import Listener, Running
-from rmls.bench.study import Fit
+from rmls.bench.run.records import Failure
+from rmls.bench.run.runner import Listener, Running
+from rmls.bench.study.grid import Fit
+from rmls.core.words import duration
 
 
 class TimeLeft:
@@ -28,6 +29,7 @@ class TimeLeft:
     """
 
     def __init__(self, fits: list[Fit], jobs: int) -> None:
+        # By identity: a fit holds a dictionary and cannot be hashed.
         self.waiting = {id(fit): fit for fit in fits}
         self.jobs = jobs
         self.seconds: dict[Any, list[float]] = defaultdict(list)
@@ -100,36 +102,18 @@ class Display(Listener):
 
     def _say(self, text: str) -> None:
         if not self.quiet:
-            left = f", {show_seconds(self.left.estimate())} left" if self.live is None else ""
+            left = f", {duration(self.left.estimate())} left" if self.live is None else ""
             line = f"{self.done}/{self.total}  {text}{left}"
             self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def _view(self) -> Group:
         bar = Table.grid(padding=(0, 1))
         failed = f", {self.n_failed} failed" if self.n_failed else ""
-        elapsed = show_seconds(monotonic() - self.started_at)
+        elapsed = duration(monotonic() - self.started_at)
         bar.add_row(
             Text(f"{self.done}/{self.total} runs{failed}"),
             ProgressBar(total=max(1, self.total), completed=self.done, width=30),
-            Text(f"{elapsed}, {show_seconds(self.left.estimate())} left", style="dim"),
+            Text(f"{elapsed}, {duration(self.left.estimate())} left", style="dim"),
         )
         lines = [Text(f"  {run.fit}  {run.seconds:.0f} s", style="dim") for run in self.running]
         return Group(bar, *lines)
-
-
-def show_seconds(seconds: float | None) -> str:
-    """Return a duration in the unit that suits it.
-
-    Examples
-    --------
-    >>> show_seconds(5.2), show_seconds(200), show_seconds(7300), show_seconds(None)
-    ('5 s', '3 min 20 s', '2 h 1 min', 'unknown')
-    """
-    if seconds is None:
-        return "unknown"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

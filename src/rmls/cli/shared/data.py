@@ -6,8 +6,9 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rmls.cli.options import Part
+from rmls.cli.shared.options import Part
 from rmls.core.errors import InputError, RmlsWarning
+from rmls.core.words import count
 
 if TYPE_CHECKING:
     from rmls.datasets import Dataset
@@ -24,18 +25,18 @@ def load_data(source: str, format: str | None = None) -> Dataset:
     return dataset
 
 
-def choose_part(dataset: Dataset, part: Part | None, usual: Part) -> tuple[Dataset, int]:
+def choose_part(dataset: Dataset, part: Part | None, default: Part) -> tuple[Dataset, int]:
     """Return the rows of a part, and the number of the first one in the file.
 
     Parameters
     ----------
     dataset : Dataset
     part : Part or None
-        What the user asked for; None takes ``usual``, or all rows where there is no split.
-    usual : Part
+        What the user asked for; None takes ``default``, or all rows where there is no split.
+    default : Part
     """
     if part is None:
-        part = usual if dataset.n_train is not None else Part.ALL
+        part = default if dataset.n_train is not None else Part.ALL
     if part is Part.ALL:
         return dataset, 0
     if dataset.n_train is None:
@@ -86,3 +87,9 @@ def _is_svmlight(source: str, format: str | None) -> bool:
     if format is not None:
         return format == "svmlight"
     return Path(source).is_file() and format_of(source).name == "svmlight"
+
+
+def describe_size(dataset: Dataset) -> str:
+    """Return the three sizes of a data set in words."""
+    sizes = {"row": dataset.n_samples, "feature": dataset.n_features, "label": dataset.n_labels}
+    return ", ".join(count(number, noun) for noun, number in sizes.items())

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from rmls.bench.tables import Table
+    from rmls.report.tables import Table
 
 GAP = 2
 STYLES = {"best": "bold", "better": "green", "worse": "red", "muted": "dim", "": ""}
@@ -17,10 +17,11 @@ STYLES = {"best": "bold", "better": "green", "worse": "red", "muted": "dim", "":
 
 def print_study(console: Console, folder: Path) -> None:
     """Print the tables of a study: those of the paper where it is the paper's."""
-    from rmls.bench.conduct import read_current
-    from rmls.bench.paper_tables import paper_tables
-    from rmls.bench.result_tables import failure_table, missing_text, result_tables
-    from rmls.bench.summary import summarise
+    from rmls.bench.run.store import read_current
+    from rmls.bench.tables.paper_tables import paper_tables
+    from rmls.bench.tables.result_tables import result_tables
+    from rmls.bench.tables.study_tables import failure_table, missing_text
+    from rmls.bench.tables.summary import summarise
 
     records, study = read_current(folder)
     summaries = summarise(records)
@@ -55,6 +56,7 @@ def _parts(table: Table, width: int) -> list[list[int]]:
     parts, room = [list(names)], width - sum(widths[: table.n_names])
     left = room
     for position in range(table.n_names, len(table.columns)):
+        # Every part gets a figure, however narrow the terminal is.
         if widths[position] > left and len(parts[-1]) > len(names):
             parts.append(list(names))
             left = room

@@ -9,58 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmls.cli import options
-from rmls.cli.console import note, notes, results
-from rmls.cli.help import show_help_without_command
-from rmls.cli.many_values import ManyValues
+from rmls.cli.bench.limits import Limits
+from rmls.cli.bench.many_values import ManyValues
+from rmls.cli.shared import options
+from rmls.cli.shared.console import note, notes, results, show_help_without_command
+from rmls.cli.shared.options import fields_of, takes
 
 if TYPE_CHECKING:
-    from rmls.bench.study import Study
+    from rmls.bench.study.grid import Study
 
-LIMITS = "How it is run"
-Out = Annotated[
-    Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of results and report.")
-]
+
+def _out(**more: Any) -> Any:
+    help = "Folder of results and report."
+    return typer.Option("--out", "-o", metavar="DIR", help=help, **more)
+
+
+Out = Annotated[Path, _out()]
+NamedOut = Annotated[Path | None, _out(show_default="the name of the study")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a study.")]
-Jobs = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        min=1,
-        help="Runs at a time; timings are cleanest with 1.",
-        rich_help_panel=LIMITS,
-    ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=1, help="Threads of one run.", show_default="1", rich_help_panel=LIMITS
-    ),
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SECONDS",
-        help="End a run after this time; it is marked as failed.",
-        show_default="1800",
-        rich_help_panel=LIMITS,
-    ),
-]
-MemoryLimit = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="End a run that takes more, such as 8GB.",
-        show_default="none",
-        rich_help_panel=LIMITS,
-    ),
-]
-RetryFailed = Annotated[
-    bool,
-    typer.Option(
-        "--retry-failed", help="Run again what has failed before.", rich_help_panel=LIMITS
-    ),
-]
 Datasets = Annotated[
     list[str] | None,
     typer.Option(
@@ -121,7 +87,9 @@ def _start(context: typer.Context) -> None:
 
 
 @bench_app.command(cls=ManyValues)
+@takes("limits", fields_of(Limits), Limits)
 def paper(
+    *,
     datasets: Datasets = None,
     k: Components = None,
     methods: Methods = None,
@@ -132,11 +100,7 @@ def paper(
     alpha_data: AlphaData = None,
     no_alpha: NoAlpha = False,
     out: Out = Path("paper-study"),
-    jobs: Jobs = 1,
-    threads: Threads = None,
-    time_limit: TimeLimit = None,
-    memory_limit: MemoryLimit = None,
-    retry_failed: RetryFailed = False,
+    limits: Limits,
     quiet: options.Quiet = False,
 ) -> None:
     """Run the study of the paper: its methods on its data sets, then the sampling coefficient.
@@ -145,7 +109,7 @@ def paper(
     """
     from dataclasses import replace
 
-    from rmls.bench.paper import ALPHAS, DATASETS, NOT_TO_BE_HAD, paper_study
+    from rmls.bench.study.paper import ALPHAS, DATASETS, UNAVAILABLE, paper_study
 
     study = paper_study(
         tuple(datasets or DATASETS),
@@ -160,48 +124,36 @@ def paper(
         folds="stratified" if stratified else "shuffled",
         seeds=tuple(seeds or (0,)),
     )
-    study = _limited(study, threads, time_limit, memory_limit)
-    _conduct(study, out, jobs, retry_failed, quiet, NOT_TO_BE_HAD)
+    _run_study(limits.apply(study), out, limits, quiet, UNAVAILABLE)
 
 
 @bench_app.command()
+@takes("limits", fields_of(Limits), Limits)
 def run(
+    *,
     config: Annotated[
         Path, typer.Argument(metavar="CONFIG.toml", help="The study: see docs/bench.md.")
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Folder of results and report.",
-            show_default="the name of the study",
-        ),
-    ] = None,
-    jobs: Jobs = 1,
-    threads: Threads = None,
-    time_limit: TimeLimit = None,
-    memory_limit: MemoryLimit = None,
-    retry_failed: RetryFailed = False,
+    out: NamedOut = None,
+    limits: Limits,
     quiet: options.Quiet = False,
 ) -> None:
     """Run any grid of data sets, methods, parameters, decision rules, folds and seeds.
 
     Ended at any moment and started again, it goes on with what is missing.
     """
-    from rmls.bench.config_file import load_study
+    from rmls.bench.study.config_file import load_study
 
-    study = _limited(load_study(config), threads, time_limit, memory_limit)
-    _conduct(study, out or Path(study.name), jobs, retry_failed, quiet, {})
+    study = limits.apply(load_study(config))
+    _run_study(study, out or Path(study.name), limits, quiet, {})
 
 
 @bench_app.command()
 def report(folder: Folder) -> None:
     """Make the report of a study again from its results."""
-    from rmls.bench.conduct import report_again
+    from rmls.bench.pages.study_report import report_folder
 
-    for path in report_again(folder):
+    for path in report_folder(folder):
         note(notes(), "wrote", str(path))
 
 
@@ -211,56 +163,39 @@ def compare(
     after: Annotated[Path, typer.Argument(metavar="B", help="Another, to compare with A.")],
     metrics: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Metrics, with commas.", show_default="the usual"),
+        typer.Option(metavar="NAMES", help="Metrics, with commas.", show_default="the main ones"),
     ] = None,
 ) -> None:
     """Compare the results that two studies have in common."""
-    from rmls.bench.compare import compare as compare_records
-    from rmls.bench.store import read_results
-    from rmls.cli.bench_tables import print_tables
+    from rmls.bench.run.store import read_results
+    from rmls.bench.tables.compare import compare as compare_records
+    from rmls.bench.tables.comparison_tables import comparison_tables
+    from rmls.cli.bench.tables import print_tables
 
     chosen = {} if metrics is None else {"metrics": options.read_list("--metrics", metrics)}
     comparison = compare_records(read_results(before), read_results(after), **chosen)
-    print_tables(results(), comparison.to_tables())
+    print_tables(results(), comparison_tables(comparison))
 
 
-def _limited(
-    study: Study, threads: int | None, time_limit: float | None, memory_limit: str | None
-) -> Study:
-    """Return the study with the limits given on the command line."""
-    from dataclasses import replace
-
-    from rmls.bench.config_file import read_size
-
-    given: dict[str, Any] = {"threads": threads, "time_limit": time_limit}
-    if memory_limit is not None:
-        given["memory_limit"] = read_size("--memory-limit", memory_limit)
-    return replace(study, **{name: value for name, value in given.items() if value is not None})
-
-
-def _conduct(
-    study: Study,
-    out: Path,
-    jobs: int,
-    retry_failed: bool,
-    quiet: bool,
-    known_missing: dict[str, str],
+def _run_study(
+    study: Study, out: Path, limits: Limits, quiet: bool, unavailable: dict[str, str]
 ) -> None:
-    from rmls.bench.conduct import conduct, report_again
-    from rmls.cli.bench_display import Display
-    from rmls.cli.bench_tables import print_study
+    from rmls.bench.pages.study_report import report_folder
+    from rmls.bench.run.run_study import run_study
+    from rmls.cli.bench.display import Display
+    from rmls.cli.bench.tables import print_study
 
     console = notes(quiet)
     display = Display(console, quiet)
     try:
         with display.shown():
-            conduct(
+            run_study(
                 study,
                 out,
                 command=join(["rmls", *sys.argv[1:]]),
-                known_missing=known_missing,
-                jobs=jobs,
-                retry_failed=retry_failed,
+                unavailable=unavailable,
+                jobs=limits.jobs,
+                retry_failed=limits.retry_failed,
                 listener=display,
                 say=lambda text: note(console, "note", text),
             )
@@ -268,7 +203,7 @@ def _conduct(
         note(console, "stopped", f"{display.done} of {display.total} runs are done in {out}.")
         note(console, "go on", "with the same command.")
         raise
-    written = report_again(out)
+    written = report_folder(out)
     print_study(results(), out)
     for path in written:
         note(console, "wrote", str(path))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from rmls.cli.console import count
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -118,12 +116,6 @@ def short_name(name: str) -> str:
     """
     stem, at, k = name.partition("@")
     return SHORT.get(stem, stem) + at + k
-
-
-def describe_size(n_samples: int, n_features: int, n_labels: int) -> str:
-    """Return the three sizes of a data set in words."""
-    sizes = ((n_samples, "row"), (n_features, "feature"), (n_labels, "label"))
-    return ", ".join(count(number, noun) for number, noun in sizes)
 
 
 def plain_table(titles: Sequence[str], numbers: Sequence[str] = ()) -> Table:

@@ -1,0 +1,1 @@
+"""`rmls bench`: its commands, what is seen of a running study, its tables."""

@@ -1,0 +1,1 @@
+"""What the commands share: options, input and output, tables, failures."""

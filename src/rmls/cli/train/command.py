@@ -1,0 +1,267 @@
+"""`rmls train`: its options, and the parameters of an estimator that they stand for.
+
+What a parameter may be, its default and its description come from the estimator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from inspect import Parameter
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand
+
+from rmls.cli.shared import options
+from rmls.cli.shared.options import RULES, option, read_decision, suggest, takes
+from rmls.core.documented import Documented, read_parameters, read_source_doc
+from rmls.core.errors import InputError
+
+METHOD = "Method (with the defaults of RMLS)"
+HELD_OUT = "Held-out rows"
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="MODEL", help="The folder to write.")
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Continue the interrupted training of MODEL.")
+]
+Method = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="One that `rmls methods` lists.", rich_help_panel=METHOD),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Any parameter that `rmls methods NAME` shows; may be repeated.",
+        show_default=False,
+        rich_help_panel=METHOD,
+    ),
+]
+Paper = Annotated[
+    bool,
+    typer.Option(
+        "--paper",
+        help="Settings of the published study; with --no-validation exactly those.",
+        rich_help_panel=METHOD,
+    ),
+]
+NoValidation = Annotated[
+    bool, typer.Option("--no-validation", help="Train on every row.", rich_help_panel=HELD_OUT)
+]
+EarlyStopping = Annotated[
+    bool,
+    typer.Option(
+        "--early-stopping",
+        help="Stop when the metric has not risen for n_iter_no_change passes.",
+        rich_help_panel=HELD_OUT,
+    ),
+]
+
+
+class Shortcut(NamedTuple):
+    """One option for one parameter.
+
+    Attributes
+    ----------
+    flag : str
+        The option.
+    parameter : str
+        The parameter of the estimator.
+    metavar : str
+    panel : str or None
+        Where the help shows it.
+    help : str
+        Where the command line takes more than the declaration says.
+    default : str
+        Where the command line does not take the default of the estimator.
+    """
+
+    flag: str
+    parameter: str
+    metavar: str
+    panel: str | None = METHOD
+    help: str = ""
+    default: str = ""
+
+    @property
+    def name(self) -> str:
+        """The flag as the name of an argument."""
+        return self.flag.strip("-").replace("-", "_")
+
+    def explain(self, entry: Documented) -> tuple[str, str]:
+        """Return the help and the default in words, from the docstring of the estimator."""
+        names = [*entry.choices, *(["none"] if entry.choices and entry.optional else [])]
+        listed = f"{entry.summary.rstrip('.')}: {', '.join(names)}." if names else entry.summary
+        return self.help or listed, self.default or (entry.default or "").strip('"')
+
+    def as_option(self) -> Parameter:
+        """Return what typer reads; the help is written when it is asked for."""
+        # Taken as text: the declaration of the estimator reads and checks it.
+        described = typer.Option(self.flag, metavar=self.metavar, rich_help_panel=self.panel)
+        return option(self.name, Annotated[str | None, described])
+
+
+SHORTCUTS = (
+    Shortcut("--components", "n_components", "N"),
+    Shortcut("--passes", "max_iter", "N"),
+    Shortcut("--negatives", "negatives_per_positive", "NUMBER"),
+    Shortcut("--learning-rate", "learning_rate", "NUMBER"),
+    Shortcut("--l2", "l2", "NUMBER"),
+    Shortcut("--loss", "loss", "NAME"),
+    Shortcut("--activation", "activation", "NAME"),
+    Shortcut("--normalize", "normalize", "NAME"),
+    Shortcut("--batch-size", "batch_size", "N"),
+    Shortcut("--decision", "decision", "RULE", help=f"How predict cuts: {RULES}"),
+    Shortcut("--calibration", "calibration", "NAME"),
+    Shortcut("--metric", "validation_metric", "NAME", HELD_OUT),
+    Shortcut("--validation", "validation_fraction", "SHARE", HELD_OUT),
+    Shortcut("--seed", "random_state", "N", None),
+    Shortcut("--jobs", "n_jobs", "N", None, default="-1"),
+)
+
+
+class ExplainsShortcuts(TyperCommand):
+    """A command whose help says of every shortcut what the docstring of RMLS says."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        # Importing RMLS would take seconds; reading its source takes some milliseconds.
+        documented = read_parameters(read_source_doc("rmls.models.rmls.rmls", "RMLS"))
+        shortcuts = {shortcut.name: shortcut for shortcut in SHORTCUTS}
+        parameters: list[Any] = self.params
+        for parameter in parameters:
+            shortcut = shortcuts.get(str(parameter.name))
+            if shortcut is not None and shortcut.parameter in documented:
+                explained = shortcut.explain(documented[shortcut.parameter])
+                parameter.help, parameter.show_default = explained
+        super().format_help(ctx, formatter)
+
+
+class Given(NamedTuple):
+    """A parameter that the user gave.
+
+    Attributes
+    ----------
+    source : str
+        The option it was given by.
+    name : str
+        The parameter of the estimator.
+    text : str
+    """
+
+    source: str
+    name: str
+    text: str
+
+
+def parse_settings(texts: Iterable[str]) -> list[Given]:
+    """Return parameters written as ``name=value``.
+
+    Examples
+    --------
+    >>> parse_settings(["normalize=l2"])
+    [Given(source='--set', name='normalize', text='l2')]
+    """
+    found = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError(f"--set takes name=value; got {text!r}.")
+        found.append(Given("--set", name, value))
+    return found
+
+
+def read_params(estimator: Any, given: Iterable[Given]) -> dict[str, Any]:
+    """Return checked parameters of a class; of two values for one the later is taken."""
+    options = estimator.declared_options()
+    params = {}
+    for source, name, text in given:
+        if name not in options:
+            raise InputError(
+                f"{source}: {estimator.__name__} has no parameter {name!r}; "
+                f"it has {', '.join(options)}{suggest(name, options)}"
+            )
+        params[name] = _read_value(name, options[name], text)
+        try:
+            options[name].check(name, params[name])
+        except InputError as error:
+            raise InputError(f"{source}: {error}") from error
+    return _tune_for_metric(params)
+
+
+def _read_value(name: str, option: Any, text: str) -> Any:
+    from rmls.metrics import get_metric
+
+    # Rules and metrics have names that the declaration does not list.
+    if name == "decision":
+        return read_decision(text)
+    return get_metric(text).name if name == "validation_metric" else option.read(text)
+
+
+def _tune_for_metric(params: dict[str, Any]) -> dict[str, Any]:
+    """Let a threshold that is to be tuned serve the metric, if that is one of sets."""
+    from rmls.decide import Threshold
+    from rmls.metrics import get_metric
+
+    rule, metric = params.get("decision"), params.get("validation_metric")
+    tuned = isinstance(rule, Threshold) and not rule.is_fitted
+    if tuned and metric is not None and get_metric(metric).needs == "sets":
+        return {**params, "decision": Threshold(metric=metric)}
+    return params
+
+
+@takes("shortcuts", [shortcut.as_option() for shortcut in SHORTCUTS])
+def train(
+    *,
+    data: options.Data,
+    output: Output,
+    method: Method = "RMLS",
+    settings: Settings = None,
+    shortcuts: dict[str, str | None],
+    paper: Paper = False,
+    no_validation: NoValidation = False,
+    early_stopping: EarlyStopping = False,
+    resume: Resume = False,
+    overwrite: options.Overwrite = False,
+    part: options.PartOption = None,
+    source_format: options.From = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn a model from DATA and write it to a folder.
+
+    Uses the training rows where DATA is split, otherwise all. RMLS holds out
+    a tenth of them to measure every pass; Ctrl-C keeps what is learned so far,
+    and --resume continues.
+    """
+    from rmls.cli.shared.console import check_model_target
+    from rmls.cli.shared.options import find_estimator
+    from rmls.cli.train.run import Run, new_training, resumed_training, run_training
+
+    if no_validation and (early_stopping or shortcuts["validation"] is not None):
+        raise InputError("--no-validation excludes --early-stopping and --validation.")
+    stopping = {"--no-validation": no_validation, "--early-stopping": early_stopping}
+    # --set comes last and wins over a shortcut.
+    given = [*_list_given(shortcuts, stopping), *parse_settings(settings or [])]
+    estimator = find_estimator(method)
+    if resume:
+        training = resumed_training(estimator, given, paper=paper, folder=output, data=data)
+    else:
+        check_model_target(output, overwrite)
+        training = new_training(estimator, given, paper=paper, stops_early=early_stopping)
+    run_training(Run(data, output, part, source_format, quiet), training)
+
+
+def _list_given(shortcuts: dict[str, str | None], stopping: dict[str, bool]) -> Iterator[Given]:
+    """Yield the parameters that options of their own were given for."""
+
+    for shortcut in SHORTCUTS:
+        text = shortcuts[shortcut.name]
+        if text is not None:
+            yield Given(shortcut.flag, shortcut.parameter, text)
+    for flag, is_given in stopping.items():
+        if is_given:
+            # --no-validation stands for early_stopping=False.
+            yield Given(flag, "early_stopping", str(flag == "--early-stopping"))
