@@ -3,13 +3,25 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint peers setup setup-dev clean
+.PHONY: demo test test-slow test-blas test-matrix lint peers setup setup-dev clean
 
 demo: setup
 	$(BIN)/rmls demo
 
 test: setup-dev
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+
+# What is slow by nature: processes that are killed, memory at many labels, quality on real data.
+test-slow: setup-dev
+	$(BIN)/python -m pytest -n auto --dist loadfile -m slow
+
+# The tests as on other processors, with 1 and 2 threads of BLAS.
+test-blas: setup-dev
+	PYTHON=$(BIN)/python tests/tools/blas_matrix.sh
+
+# The tests on every installed Python, with the lowest and the newest libraries.
+test-matrix: setup-dev
+	$(BIN)/python tests/tools/version_matrix.py $(MATRIX_ARGS)
 
 lint: setup-dev
 	$(BIN)/ruff check .

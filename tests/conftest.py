@@ -1,14 +1,13 @@
-"""Where the tests marked `data` find the real data sets, and how long examples may take."""
+"""The real data sets, how long examples may take, and kernels compiled once for all workers."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-REPOSITORY = Path(__file__).resolve().parents[1]
+from places import real_data_folder
+from warm_kernels import kernels_key, warm_kernels
 
 # Several files named conftest cannot all be imported to look for doctests.
 collect_ignore_glob = ["*conftest.py"]
@@ -18,8 +17,18 @@ settings.register_profile("rmls", deadline=None)
 settings.load_profile("rmls")
 
 
-def real_data_folder() -> Path:
-    return Path(os.environ.get("RMLS_DATA") or REPOSITORY.parent / "shared" / "data")
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile kernels before several workers would each do so; only where all tests are run."""
+    config = session.config
+    workers = getattr(config.option, "numprocesses", None) or 0
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if hasattr(config, "workerinput") or workers < 2 or not everything:
+        return
+    key, cache = kernels_key(), getattr(config, "cache", None)
+    if cache is None or cache.get("rmls/kernels", "") != key:
+        warm_kernels(workers)
+        if cache is not None:
+            cache.set("rmls/kernels", key)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from archive_samples import reseal, seal, tensor_file, write_sample
+from archive_samples import one_sentence, reseal, seal, tensor_file, write_sample
 
 from rmls.archive import read_archive, write_archive
 from rmls.archive.layout import MAX_MANIFEST_SIZE
@@ -27,11 +27,7 @@ def model(tmp_path: Path) -> Path:
 def refused(folder: Path, *, verify: bool = True) -> str:
     with pytest.raises(ArchiveError) as caught:
         read_archive(folder, verify=verify)
-    sentence = str(caught.value)
-    assert str(folder) in sentence
-    assert "\n" not in sentence
-    assert sentence.endswith(".")
-    return sentence
+    return one_sentence(caught.value, folder)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -241,6 +237,7 @@ LINKS: dict[str, Callable[[Path, Path], None]] = {
 }
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs pipes with names and links for everybody")
 @pytest.mark.parametrize("kind", LINKS)
 @pytest.mark.parametrize("name", FILES)
 def test_links_out_of_the_folder_and_pipes_are_refused(
@@ -252,6 +249,7 @@ def test_links_out_of_the_folder_and_pipes_are_refused(
     assert "is a link" in sentence if "link" in kind else "is not a file" in sentence
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs links for everybody")
 def test_a_link_to_the_folder_is_followed(tmp_path: Path, model: Path) -> None:
     (tmp_path / "latest").symlink_to(model)
     assert read_archive(tmp_path / "latest").manifest == read_archive(model).manifest

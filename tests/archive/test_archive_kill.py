@@ -8,6 +8,7 @@ import random
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -16,10 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rmls.archive import _swap, read_archive, write_archive, writing
-from rmls.archive._swap import incoming
+from rmls.archive import read_archive, write_archive, writing
+from rmls.archive.writing import incoming
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL"),
+]
 
 DIED = 77
 STEPS = ("mkdir", "open", "fsync", "rename", "unlink", "rmdir", "close")
@@ -78,7 +82,7 @@ def test_dying_at_every_single_step_leaves_a_whole_version(tmp_path: Path, exist
     path, step, seen = tmp_path / "model", 0, set()
     while True:
         for entry in sorted(tmp_path.iterdir()):
-            _swap.remove_archive(entry)
+            writing.remove_archive(entry)
         assert list(tmp_path.iterdir()) == []
         if existing:
             write_version(path, 1)
@@ -125,14 +129,19 @@ def test_another_writer_that_dies_meanwhile_does_no_harm(
 
 
 def write_until_killed(path: Path) -> int:
-    """Start a process that writes one version after another, and return its id."""
+    """Start a process that writes one version after another; return its id when one is written."""
+    reading, writing_end = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             for version in count(read_version(path) + 1):
                 write_version(path, version)
+                os.write(writing_end, b"1")
         finally:
             os._exit(1)
+    os.read(reading, 1)
+    os.close(reading)
+    os.close(writing_end)
     return child
 
 
@@ -142,12 +151,11 @@ def test_killing_a_writer_at_random_moments_leaves_a_whole_version(tmp_path: Pat
     versions = [0]
     for _ in range(KILLS):
         writer = write_until_killed(path)
-        time.sleep(generator.uniform(0.005, 0.15))
+        time.sleep(generator.uniform(0, 0.1))
         os.kill(writer, signal.SIGKILL)
         assert os.waitstatus_to_exitcode(os.waitpid(writer, 0)[1]) == -signal.SIGKILL
         versions.append(read_version(path))
-    assert versions == sorted(versions)
-    assert len(set(versions)) > KILLS / 2
+    assert versions == sorted(set(versions))
     write_version(path, versions[-1] + 1)
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
 
@@ -179,12 +187,14 @@ def test_readers_and_two_writers_never_meet_half_a_version(tmp_path: Path) -> No
     writers = [threading.Thread(target=write_on, args=(start,)) for start in (0, 1)]
     for writer in writers:
         writer.start()
+    seen: Counter[int] = Counter()
     try:
-        seen = {read_version(path) for _ in range(200)}
+        # However slow the writers are, several of their versions are read.
+        while (seen.total() < 200 or len(seen) < 4) and not failures:
+            seen[read_version(path)] += 1
     finally:
         stop.set()
         for writer in writers:
             writer.join()
     assert failures == []
-    assert len(seen) > 3
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]

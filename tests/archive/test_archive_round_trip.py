@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from rmls.archive import check_arrays, read_archive, write_archive
-from rmls.archive._json import check_json, dump_json, parse_json
+from rmls.archive._manifest import check_json, dump_json, parse_json
 from rmls.archive._tensors import map_tensors, read_layout
 from rmls.core.errors import ArchiveError
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from archive_samples import MANIFEST, write_sample
+from archive_samples import MANIFEST, one_sentence, write_sample
 
-from rmls.archive import _swap, read_archive, write_archive
+from rmls.archive import read_archive, write_archive, writing
 from rmls.core.errors import ArchiveError
 
 ONES = {"ones": np.ones(3, dtype=np.float32)}
@@ -16,11 +16,7 @@ ONES = {"ones": np.ones(3, dtype=np.float32)}
 def refused(path: object, manifest: object, arrays: object, **options: bool) -> str:
     with pytest.raises(ArchiveError) as caught:
         write_archive(path, manifest, arrays, **options)
-    sentence = str(caught.value)
-    assert str(path) in sentence
-    assert "\n" not in sentence
-    assert sentence.endswith(".")
-    return sentence
+    return one_sentence(caught.value, path)
 
 
 def entries(folder: Path) -> list[str]:
@@ -171,7 +167,7 @@ def test_an_error_while_renaming_leaves_the_old_version(
         real(source, target)
 
     real = os.rename
-    monkeypatch.setattr(_swap.os, "rename", rename)
+    monkeypatch.setattr(writing.os, "rename", rename)
     if step < 3:
         with pytest.raises(ArchiveError if isinstance(error, OSError) else KeyboardInterrupt):
             write_archive(tmp_path / "model", {"new": True}, ONES)
@@ -187,7 +183,7 @@ def test_temporary_folders_of_dead_runs_are_cleaned_and_live_ones_kept(tmp_path:
     dead = tmp_path / ".model.tmp-dead"
     dead.mkdir()
     (dead / "arrays.safetensors").write_bytes(b"half")
-    live, lock = _swap.make_temporary(tmp_path / "model")
+    live, lock = writing.make_temporary(tmp_path / "model")
     stranger = tmp_path / ".model.tmp-mine"
     stranger.mkdir()
     (stranger / "notes.txt").write_text("mine")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rmls.bench.records import Record
-from rmls.bench.study import DataSource, Experiment, Method, Study
+from rmls.bench.run.records import Record
+from rmls.bench.study.grid import DataSource, Experiment, Study
+from rmls.bench.study.methods import Method
 
 SMALL = DataSource("small", longtail={"n": 120, "d": 40, "m": 12, "labels_per_row": 2.0})
-RMLS_METHOD = Method("RMLS", params={"n_components": [3, 5], "max_iter": 2})
+RMLS_METHOD = Method("RMLS", params={"n_components": 3, "max_iter": 2})
+RULES = Method("MostFrequent", decisions=("top_1", "cardinality"))
 PLST_METHOD = Method("PLST", params={"n_components": 3}, decisions=("round", "cardinality"))
 BASELINE = Method("AllIrrelevant", "Baseline", decisions=("none",))
 

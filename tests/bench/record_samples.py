@@ -6,7 +6,8 @@ import hashlib
 import json
 from typing import Any
 
-from rmls.bench.records import SCHEMA, Record
+from rmls.bench.run.records import SCHEMA, Record
+from rmls.report.tables import Table, TableCell
 
 METHODS = {"ML-CSSP": "CSSP", "Baseline": "AllIrrelevant"}
 NAMES = ("hamming_loss", "example_f1", "example_accuracy", "micro_f1", "macro_f1", "macro_recall")
@@ -79,3 +80,25 @@ def make_measured(value: float, seconds: float) -> Any:
         "peak_memory": 300_000_000,
         "model_bytes": 2_000_000,
     }
+
+
+def folds(label: str, value: float, n_folds: int = 5, **options: Any) -> list[Record]:
+    """Results that scatter by 0.001 around a value."""
+    return [
+        make_record(label, value + 0.001 * (fold - (n_folds - 1) / 2), fold=fold, **options)
+        for fold in range(n_folds)
+    ]
+
+
+def by_row(table: Table) -> dict[tuple[str, ...], dict[str, TableCell]]:
+    """Figures by names and heading; names that stand for several lines are repeated."""
+    found = {}
+    above = [""] * table.n_names
+    for row in table.rows:
+        assert len(row) == len(table.columns)
+        names = [cell.text for cell in row[: table.n_names]]
+        if table.n_names == 3 and not names[0]:
+            names[:2] = above[:2]
+        above = names
+        found[tuple(names)] = dict(zip(table.columns, row, strict=True))
+    return found

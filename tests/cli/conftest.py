@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,16 +11,26 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cli_samples import SMALL
 from typer.testing import CliRunner
 
 from rmls.cli.app import app
 from rmls.datasets import Dataset, make_longtail, save
 
-SMALL = ("--components", "8", "--passes", "3", "--jobs", "1", "--quiet")
+
+def make_runner() -> CliRunner:
+    """Return a runner that keeps stdout and stderr apart, as click does by itself from 8.2 on."""
+    try:
+        return CliRunner(mix_stderr=False)
+    except TypeError:
+        return CliRunner()
+
+
+RUNNER = make_runner()
 
 
 def invoke(*arguments: object):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return RUNNER.invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +49,7 @@ def data_file(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def model_dir(data_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("models") / "model"
-    result = invoke("train", data_file, "-o", path, *SMALL)
+    result = invoke("train", data_file, "-o", path, *SMALL, "--quiet")
     assert result.exit_code == 0, result.output
     return path
 
@@ -49,6 +60,12 @@ def no_data_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("RMLS_DATA", raising=False)
     monkeypatch.delenv("RMLS_DEBUG", raising=False)
     monkeypatch.setenv("RMLS_CACHE", str(tmp_path / "no cache"))
+
+
+@pytest.fixture
+def never_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make loading data an error that no test expects: checks must come before it."""
+    monkeypatch.setattr("rmls.cli.train.run.load_data", None)
 
 
 @pytest.fixture
@@ -76,6 +93,8 @@ def fails() -> Callable[..., str]:
 @pytest.fixture
 def spawn() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start `python -m rmls` as a process of its own, which ends with the test."""
+    if os.name == "nt":
+        pytest.skip("Windows has no signals that a parent can send")
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: object) -> subprocess.Popen[str]:

@@ -11,6 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from patience import patience
+from tolerances import RTOL
 
 import rmls
 from rmls.cli import predict as predict_module
@@ -96,7 +98,14 @@ def test_scores_can_be_left_out(run, model_dir, data_file):
 def test_blocks_change_nothing(run, model_dir, data_file, monkeypatch):
     whole = run("predict", model_dir, data_file, "-o", "-").stdout
     monkeypatch.setattr(predict_module, "BLOCK_ROWS", 7)
-    assert read_jsonl(run("predict", model_dir, data_file, "-o", "-").stdout) == read_jsonl(whole)
+    parts = run("predict", model_dir, data_file, "-o", "-").stdout
+    for found, wanted in zip(read_jsonl(parts), read_jsonl(whole), strict=True):
+        assert found["row"] == wanted["row"]
+        scores, expected = (
+            {entry["label"]: entry["score"] for entry in line["labels"]} for line in (found, wanted)
+        )
+        # Scores are written with six digits, and blocks of other sizes may differ in the last.
+        assert scores == pytest.approx(expected, rel=RTOL, abs=2e-6)
 
 
 def test_rows_without_labels_are_written_as_empty(run, model_dir, data_file):
@@ -108,11 +117,11 @@ def test_rows_without_labels_are_written_as_empty(run, model_dir, data_file):
     assert text == "300 30\n" + "\n" * 300
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs the pipes of a shell")
 def test_a_reader_that_leaves_early_is_no_error(model_dir, data_file):
     command = f"{sys.executable} -m rmls predict {model_dir} {data_file} -o - --top 30 | head -1"
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, timeout=60
-    )
+    shell = ["bash", "-c", f"set -o pipefail; {command}"]
+    done = subprocess.run(shell, capture_output=True, text=True, timeout=patience(3))
     assert done.returncode in (0, 141)
     assert done.stderr.strip() in ("", "wrote     -: 300 rows")
     assert json.loads(done.stdout)["row"] == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,12 +11,16 @@ import time
 import warnings
 
 import pytest
+from patience import patience, slowness
 
 import rmls
 from rmls.core.errors import RmlsWarning
 
 HEAVY = ("numba", "sklearn", "scipy", "numpy", "matplotlib", "pandas")
-COMMANDS = ("demo", "stats", "train", "predict", "evaluate", "convert", "resample", "datasets")
+COMMANDS = (
+    *("demo", "stats", "train", "methods", "predict", "evaluate"),
+    *("convert", "resample", "bench", "datasets"),
+)
 PROBE = """
 import resource, sys
 from rmls.cli import main
@@ -30,14 +35,17 @@ print(usage.ru_utime + usage.ru_stime, file=sys.stderr)
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["train", "--help"], ["resample", "--help"], ["--version"]]
+    "arguments",
+    [["--help"], ["train", "--help"], ["methods", "--help"], ["resample", "--help"], ["--version"]],
+    ids=" ".join,
 )
 def test_help_imports_nothing_heavy_and_takes_less_than_a_second(arguments):
+    pytest.importorskip("resource")
     command = [sys.executable, "-c", PROBE.format(heavy=HEAVY), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     imported, seconds = done.stderr.splitlines()
     assert imported == ""
-    assert float(seconds) < 1.0
+    assert float(seconds) < 1.0 * slowness()
 
 
 def test_help_names_every_command(run):
@@ -91,7 +99,7 @@ def test_every_exception_is_one_line(fails, monkeypatch, error, code, text):
     def broken(*_, **__):
         raise error
 
-    monkeypatch.setattr("rmls.cli.data.load_data", broken)
+    monkeypatch.setattr("rmls.cli.shared.data.load_data", broken)
     assert text in fails("stats", "x.npz", code=code)
 
 
@@ -100,7 +108,7 @@ def test_a_warning_is_one_line_on_stderr(run, monkeypatch, data):
         warnings.warn("a strange\nfile.", RmlsWarning, stacklevel=1)
         return data
 
-    monkeypatch.setattr("rmls.cli.data.load_data", warn)
+    monkeypatch.setattr("rmls.cli.shared.data.load_data", warn)
     result = run("stats", "x.npz", "--json")
     assert result.exit_code == 0
     assert result.stderr == "rmls: warning: a strange file.\n"
@@ -109,18 +117,28 @@ def test_a_warning_is_one_line_on_stderr(run, monkeypatch, data):
 def test_a_reader_that_ends_early_gives_no_traceback(spawn, data_file):
     process = spawn("stats", data_file, "--json")
     process.stdout.close()
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=patience(3))
     assert process.returncode == 141
     assert stderr == ""
+
+
+def open_when_read(pipe, process):
+    """Open a pipe for writing as soon as the process reads it, unless the process ends."""
+    while process.poll() is None:
+        # Without a reader there is nothing to open yet.
+        with contextlib.suppress(OSError):
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        time.sleep(0.01)
+    raise AssertionError(process.communicate()[1])
 
 
 def test_ctrl_c_while_loading_ends_with_130(spawn, tmp_path):
     pipe = tmp_path / "slow.txt"
     os.mkfifo(pipe)
     process = spawn("convert", pipe, tmp_path / "out.npz", "--from", "xmc")
-    with open(pipe, "w"):
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=60)
+    writing_end = open_when_read(pipe, process)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=patience(3))
+    os.close(writing_end)
     assert process.returncode == 130
     assert stderr == "rmls: error: interrupted.\n"

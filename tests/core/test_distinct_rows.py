@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from rmls.core.canonical import distinct_rows
+from rmls.core.sparse import distinct_rows
 
 TABLES = st.integers(1, 12).flatmap(
     lambda n: st.tuples(
@@ -78,7 +78,7 @@ def test_the_size_of_the_blocks_does_not_matter(
     X = rng.integers(0, 3, (40, 4)).astype(np.float32) * (rng.random((40, 1)) < 0.8)
     Y, weights = rng.integers(0, 2, (40, 3)), rng.integers(0, 3, 40).astype(float)
     wanted = find(X, Y, weights)
-    monkeypatch.setattr("rmls.core.canonical.BLOCK", block)
+    monkeypatch.setattr("rmls.core.sparse.BLOCK", block)
     for found, expected in zip(find(X, Y, weights), wanted, strict=True):
         np.testing.assert_array_equal(found, expected)
 

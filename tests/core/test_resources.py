@@ -41,7 +41,7 @@ def test_memory_is_refused_only_when_there_is_too_little(monkeypatch: pytest.Mon
     with pytest.raises(InputError) as caught:
         require_memory((1 << 30) + 1, "a table", "pass fewer rows")
     assert str(caught.value) == (
-        "a table needs 1.0 GiB of memory but 1.0 GiB is available; pass fewer rows."
+        "a table needs 1.1 GB of memory but 1.1 GB is available; pass fewer rows."
     )
 
 

@@ -38,9 +38,10 @@ def test_enron_arff_holds_the_same_rows_as_enron_npz(data_dir):
 def test_enron_arff_is_read_well_under_a_second(data_dir):
     path = existing(data_dir, "enron.arff")
     load(path)
-    start = time.perf_counter()
+    # Time of this process, whatever else the machine does.
+    start = time.process_time()
     load(path)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
 
 
 def test_emotions_is_dense_with_six_labels(data_dir):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -175,8 +176,10 @@ def test_a_damaged_gzip_gives_one_sentence(format, tmp_path):
 
 
 def test_a_decompression_bomb_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("rmls.datasets._files.SMALL_ENOUGH", 1 << 12)
-    monkeypatch.setattr("rmls.datasets._files.CHUNK", 1 << 12)
+    # The package exports a function of the same name.
+    formats_module = import_module("rmls.datasets.formats")
+    monkeypatch.setattr(formats_module, "SMALL_ENOUGH", 1 << 12)
+    monkeypatch.setattr(formats_module, "CHUNK", 1 << 12)
     path = tmp_path / "bomb.svm.gz"
     path.write_bytes(gzip.compress(b" " * (1 << 22)))
     with pytest.raises(FileFormatError, match="grows more than"):

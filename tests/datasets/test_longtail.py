@@ -70,9 +70,9 @@ def test_tiny_sizes_work(sizes):
 
 def test_the_size_of_wiki_takes_seconds_and_no_dense_matrix():
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.process_time()
     data = make_longtail(28596, 23495, 50341)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert data.Y.shape == (28596, 50341)

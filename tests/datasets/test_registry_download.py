@@ -9,7 +9,8 @@ import threading
 import pytest
 
 from rmls.core.errors import RmlsError
-from rmls.datasets import _catalogue, available, download, load, registry
+from rmls.datasets import _catalogue, available, download, load
+from rmls.datasets import io as registry
 from rmls.datasets._download import DownloadError, fetch
 
 CONTENT = b"2 3 2\n0,1 0:1 2:.5\n 1:2\n"
@@ -66,7 +67,7 @@ def test_a_good_file_lands_in_the_cache_and_loads(address, register, folders):
 
 def test_loading_fetches_only_when_told_to(address, register, folders):
     register(f"{address}/good", SUM)
-    with pytest.raises(RmlsError, match="tiny is not at hand"):
+    with pytest.raises(RmlsError, match="tiny is not available"):
         load("tiny")
     assert load("tiny", download=True).n_samples == 2
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rmls.core.errors import InputError
 from rmls.core.ranking import Ranking
 from rmls.decide import Cardinality, Rule, Threshold, TopK, make_rule
-from rmls.decide.names import RULES
+from rmls.decide.rules import RULES
 from rmls.metrics import get_metric
 
 SCORES = np.random.default_rng(0).integers(0, 5, (20, 6)).astype(np.float32) / 4

@@ -15,6 +15,7 @@ from scipy import sparse
 from rmls.core.errors import InputError
 from rmls.core.ranking import Ranking
 from rmls.decide import ExpectedF1, ExpectedJaccard, Rule
+from rmls.kernels.backend import get_backend
 from rmls.metrics import get_metric
 from rmls.models.shared.score_blocks import list_candidates
 
@@ -167,7 +168,7 @@ def test_the_bound_never_cuts_off_a_label_of_the_best_set(
         wanted = rule.keep(Ranking.from_dense(chances))
         lowest = np.broadcast_to(rule.lowest(chances), chances.shape)
         assert (chances[wanted.rows, wanted.labels] >= lowest[wanted.rows, wanted.labels]).all()
-        found = rule.keep(list_candidates(chances, rule, 1))
+        found = rule.keep(list_candidates(chances, rule, get_backend("cpu"), 1))
         for row, (size, other) in enumerate(zip(found.lengths, wanted.lengths, strict=True)):
             values = np.append(0.0, expect_sizes(chances[row], name))
             assert values[size] == pytest.approx(values[other], abs=2e-3)
@@ -176,7 +177,7 @@ def test_the_bound_never_cuts_off_a_label_of_the_best_set(
 @every_rule
 def test_candidates_of_rows_drawn_at_random_are_enough(name: str) -> None:
     chances = np.random.default_rng(0).beta(0.1, 2.0, (500, 60)).astype(np.float32)
-    listed = list_candidates(chances, RULES[name], 1)
+    listed = list_candidates(chances, RULES[name], get_backend("cpu"), 1)
     assert len(listed.scores) < chances.size / 3
     sets = RULES[name].keep(Ranking.from_dense(chances)).lengths
     assert np.mean(RULES[name].keep(listed).lengths == sets) > 0.99
@@ -198,7 +199,9 @@ def test_mass_that_is_not_listed_makes_sets_larger() -> None:
 def test_equal_probabilities_go_to_the_lower_label(name: str) -> None:
     sets = RULES[name].select(Ranking.from_dense([[0.1, 1.0, 0.0, 0.1], [0.2, 0.2, 0.2, 0.2]]))
     assert sets.toarray().tolist() == [[0, 1, 0, 0], [1, 1, 1, 1]]
-    listed = list_candidates(np.full((1, 4), 0.5, dtype=np.float32), RULES[name], 1)
+    listed = list_candidates(
+        np.full((1, 4), 0.5, dtype=np.float32), RULES[name], get_backend("cpu"), 1
+    )
     assert listed.labels.tolist() == [0, 1, 2, 3]
 
 

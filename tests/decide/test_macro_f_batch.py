@@ -11,6 +11,7 @@ from scipy import sparse
 
 from rmls.core.ranking import Ranking
 from rmls.decide import MacroF1TopK, TopK
+from rmls.kernels.backend import get_backend
 from rmls.metrics import get_metric
 from rmls.models.shared.score_blocks import list_candidates
 
@@ -83,7 +84,10 @@ def test_only_the_best_of_a_row_are_considered() -> None:
     for chances in batches(3, (10, 12)):
         ranking, rule = Ranking.from_dense(chances), MacroF1TopK(2, depth=4)
         assert (rule.select(ranking) != rule.select(ranking.top(4))).nnz == 0
-        assert (rule.select(list_candidates(chances, rule, 1)) != rule.select(ranking)).nnz == 0
+        assert (
+            rule.select(list_candidates(chances, rule, get_backend("cpu"), 1))
+            != rule.select(ranking)
+        ).nnz == 0
 
 
 def test_rare_labels_are_found_by_macro_f_of_the_batch() -> None:

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
 from rmls.core.errors import InputError
-from rmls.core.propensity import propensities
+from rmls.core.frequency import propensities
 from rmls.core.ranking import Ranking
 from rmls.decide import (
     Calibration,
@@ -34,7 +34,8 @@ from rmls.decide import (
     shown_names,
     thresholds,
 )
-from rmls.decide.names import RULES
+from rmls.decide.rules import RULES
+from rmls.kernels.backend import get_backend
 from rmls.metrics import get_metric
 from rmls.models.shared.score_blocks import list_candidates
 
@@ -123,7 +124,7 @@ def test_a_threshold_for_every_label_cuts_there() -> None:
     rule = MacroF1([0.5, 0.25, 0.75])
     chances = np.float32([[0.5, 0.24, 0.75], [0.4, 0.25, 0.7]])
     assert rule.select(Ranking.from_dense(chances)).toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
-    listed = list_candidates(chances, rule, 1)
+    listed = list_candidates(chances, rule, get_backend("cpu"), 1)
     assert (rule.select(listed) != rule.select(Ranking.from_dense(chances))).nnz == 0
 
 
@@ -216,7 +217,7 @@ def test_candidates_of_a_block_are_the_choice_from_all_labels(
     kind: type[TailTopK], k: int, block: np.ndarray
 ) -> None:
     rule = kind(k).bind(COUNTS, 1000)
-    listed = list_candidates(block, rule, 1)
+    listed = list_candidates(block, rule, get_backend("cpu"), 1)
     assert (np.diff(listed.scores)[np.diff(listed.rows) == 0] <= 0).all()
     found, wanted = rule.select(listed), rule.select(Ranking.from_dense(block))
     assert (found != wanted).nnz == 0

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
+from tolerances import assert_close
 
 from rmls.core.errors import InputError
 from rmls.features import Normalizer, fit_normalizer, unit_rows
@@ -72,7 +73,7 @@ def test_rows_are_normalised_one_by_one_as_together(mode: str) -> None:
     normalizer = fit_normalizer(X, mode)
     whole = normalizer.apply(X).toarray()
     for row in range(5):
-        np.testing.assert_array_equal(normalizer.apply(X[row]).toarray(), whole[[row]])
+        assert_close(normalizer.apply(X[row]).toarray(), whole[[row]])
 
 
 @pytest.mark.parametrize("mode", ["standardize", "rescale"])
@@ -99,6 +100,32 @@ def test_a_constant_column_becomes_zero(value: float) -> None:
     table = DENSE.copy()
     table[:, 3] = value
     found = fit_normalizer(csr(table), "standardize").apply(csr(table)).toarray()
+    assert (found[:, 3] == 0).all()
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [0.1, 7.3, 1e5 / 3, -1e-6])
+def test_a_column_that_was_constant_says_nothing_about_a_new_row(value: float) -> None:
+    table = DENSE.copy()
+    table[:, 3] = value
+    # Some of these weights leave a deviation of rounding size instead of 0.
+    for seed in range(20):
+        weights = np.random.default_rng(seed).random(30)
+        normalizer = fit_normalizer(csr(table), "standardize", np.arange(30), weights)
+        new = table[:1].copy()
+        new[0, 3] = 2 * value + 1
+        assert normalizer.apply(csr(new)).toarray()[0, 3] == 0
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_column_without_numbers_in_training_stays_zero_when_rescaled() -> None:
+    table = SIGNED.copy()
+    table[:, 3] = 0
+    normalizer = fit_normalizer(csr(table), "rescale")
+    new = table[:2].copy()
+    new[:, 3] = [5, -5]
+    found = normalizer.apply(csr(new)).toarray()
     assert (found[:, 3] == 0).all()
     assert np.isfinite(found).all()
 

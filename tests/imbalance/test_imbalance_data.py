@@ -1,21 +1,17 @@
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
+from places import real_data_folder
 from scipy import sparse
 
 from rmls import imbalance
 
 pytestmark = pytest.mark.data
-REPOSITORY = Path(__file__).parents[2]
 
 
 def load_labels(name: str) -> sparse.csr_matrix:
-    folder = Path(os.environ.get("RMLS_DATA", REPOSITORY / "../shared/data"))
-    path = folder / f"{name}.npz"
+    path = real_data_folder() / f"{name}.npz"
     if not path.exists():
         pytest.skip(f"{name}.npz is not in the folder named by RMLS_DATA")
     with np.load(path) as arrays:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
@@ -47,8 +48,8 @@ def test_failed_write_keeps_the_old_picture(
     target = tmp_path / "labels.png"
     target.write_bytes(b"old")
 
-    def fail(*args: object, **options: object) -> None:
-        Path(args[1]).write_bytes(b"half")
+    def fail(figure: object, stream: IO[bytes], **options: object) -> None:
+        stream.write(b"half")
         raise OSError("disk full")
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)

@@ -23,7 +23,7 @@ from scipy import sparse
 from rmls.imbalance import LPROS, LPRUS, MLROS, MLRUS, REMEDIAL, cvir, mean_ir, scumble
 from rmls.imbalance.label_sets import group_by_set, share_out
 from rmls.imbalance.minority import find_sides
-from rmls.kernels.cpu.imbalance import turns as kernels
+from rmls.kernels.cpu.imbalance import round_robin as kernels
 
 X, Y = make_problem()
 SETS = sets_of(Y)
@@ -250,13 +250,13 @@ def test_the_compiled_turns_are_the_python_ones() -> None:
         for part in [by_label[:, chosen]]
     )
     draws, found = np.random.default_rng(0).random(50), []
-    for kernel in (kernels.clone_in_turns, kernels.clone_in_turns.py_func):
+    for kernel in (kernels.clone_round_robin, kernels.clone_round_robin.py_func):
         out, counts = np.zeros(50, np.int64), counts_of(Y)
         done = kernel(of_row, rare, counts, sides.mean_ir, draws, out)
         found.append([done, *out[:done], *counts])
     assert found[0] == found[1]
     found = []
-    for kernel in (kernels.delete_in_turns, kernels.delete_in_turns.py_func):
+    for kernel in (kernels.delete_round_robin, kernels.delete_round_robin.py_func):
         deleted, counts = np.zeros(Y.shape[0], bool), counts_of(Y)
         done = kernel(of_row, frequent, counts, sides.mean_ir, 60, deleted)
         found.append([done, *deleted, *counts])

@@ -116,7 +116,7 @@ def test_table_has_one_line_per_metric_and_one_column_per_group() -> None:
         (lambda y, p, s: evaluate(y, p * 2), "Y_pred must hold only 0 and 1; found 2"),
         (lambda y, p, s: evaluate(y, ranking=s * np.nan), "NaN"),
         (lambda y, p, s: evaluate(y, ranking=s[0]), "ranking must be 2-d"),
-        (lambda y, p, s: evaluate(y, ranking=s.astype(str) + "x"), "array of numbers"),
+        (lambda y, p, s: evaluate(y, ranking=np.full(s.shape, "x")), "array of numbers"),
         (lambda y, p, s: get_metric("f1").at(3), "takes no k"),
         (lambda y, p, s: get_metric("precision@k")(y, s), "needs a number for k"),
         (lambda y, p, s: get_metric("psp@1")(y, s), "needs propensity="),

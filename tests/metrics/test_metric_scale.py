@@ -3,6 +3,7 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from rmls.core.ranking import Ranking
@@ -20,6 +21,7 @@ def random_ranking(seed: int) -> Ranking:
     return Ranking.from_table(labels.astype(np.int32), scores, N_LABELS)
 
 
+@pytest.mark.slow
 def test_two_million_labels_never_become_a_dense_matrix() -> None:
     truth: sparse.csr_matrix = random_ranking(0).to_sets()
     ranking = random_ranking(1)

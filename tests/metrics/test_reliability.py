@@ -248,7 +248,7 @@ def test_separable_pairs_without_end_stay_within_the_bound_of_the_sweep() -> Non
         (lambda y, p: brier_score(y, p[:3]), "probabilities has 3 rows but Y_true has 40"),
         (lambda y, p: brier_score(y, p[:, :3]), "probabilities has 3 labels"),
         (lambda y, p: brier_score(y, p[0]), "probabilities must be 2-d"),
-        (lambda y, p: brier_score(y, p.astype(str) + "x"), "an array of numbers"),
+        (lambda y, p: brier_score(y, np.full(p.shape, "x")), "an array of numbers"),
         (lambda y, p: brier_score(y[:0], p[:0]), "Y_true has no rows"),
         (lambda y, p: brier_score(y, p, labels=[13]), "label 13; labels run from 0 to 12"),
         (lambda y, p: brier_score(y, p, labels=[-1]), "names label -1"),

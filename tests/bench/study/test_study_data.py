@@ -1,0 +1,44 @@
+"""Folds and checksums of the data of a study."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from bench_samples import SMALL
+
+from rmls.bench.study.data import checksum, load_source, split_rows
+from rmls.core.errors import InputError
+
+
+@pytest.mark.parametrize("kind", ["shuffled", "stratified"])
+def test_folds_are_parts_of_all_rows(kind: Any) -> None:
+    dataset = load_source(SMALL)
+    tests = [split_rows(dataset, kind, 4, fold, 0) for fold in range(4)]
+    assert sorted(np.concatenate([test for _, test in tests])) == list(range(120))
+    assert all(sorted([*train, *test]) == list(range(120)) for train, test in tests)
+
+
+def test_too_few_rows_or_no_split_is_one_sentence() -> None:
+    dataset = load_source(SMALL)
+    with pytest.raises(InputError, match="has 120 rows for 200 folds"):
+        split_rows(dataset, "shuffled", 200, 0, 0)
+    with pytest.raises(InputError, match="has no split of its own"):
+        split_rows(dataset.train, "given", 1, 0, 0)
+
+
+def test_the_checksum_sees_every_part_of_the_data() -> None:
+    dataset = load_source(SMALL)
+    other_X, other_Y = dataset.X.copy(), dataset.Y.copy()
+    other_X.data[0] += 1
+    other_Y.indices[0] = (other_Y.indices[0] + 1) % 12
+    seen = {
+        checksum(dataset),
+        checksum(replace(dataset, X=other_X)),
+        checksum(replace(dataset, Y=other_Y)),
+        checksum(replace(dataset, n_train=3)),
+    }
+    assert len(seen) == 4
+    assert checksum(replace(dataset, name="other")) == checksum(dataset)

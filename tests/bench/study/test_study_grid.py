@@ -1,0 +1,142 @@
+"""A study is a grid: every combination once, and anything unknown refused before it runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from bench_samples import BASELINE, SMALL, TOML, TOML_RESULTS, small_study, write_toml
+
+from rmls.bench.run.store import make_key
+from rmls.bench.study.config_file import load_study
+from rmls.bench.study.grid import DataSource, Experiment, Study
+from rmls.bench.study.methods import Method
+from rmls.bench.study.paper import DATASETS, paper_study
+from rmls.core.errors import InputError
+
+
+def test_every_combination_is_one_result_with_a_name_of_its_own(tmp_path: Path) -> None:
+    study = load_study(write_toml(tmp_path))
+    keys = [make_key(config, "x") for fit in study.fits() for config in fit.configs()]
+    assert len(keys) == len(set(keys)) == TOML_RESULTS
+
+
+def test_the_same_question_on_other_data_is_another_result() -> None:
+    config = small_study().fits()[0].configs()[0]
+    assert make_key(config, "one") != make_key(config, "other")
+    assert make_key(config, "one") == make_key(dict(reversed(config.items())), "one")
+
+
+def test_a_fold_of_all_methods_comes_before_the_next_fold() -> None:
+    folds = [fit.fold for fit in small_study(n_folds=3).fits()]
+    assert folds == sorted(folds)
+
+
+def test_only_some_folds_can_be_asked_for() -> None:
+    assert {fit.fold for fit in small_study(n_folds=5, only_folds=(1, 4)).fits()} == {1, 4}
+
+
+def test_the_given_split_is_one_fold() -> None:
+    fits = small_study(BASELINE, folds="given").fits()
+    assert [fit.fold for fit in fits] == [0]
+    assert fits[0].configs()[0]["n_folds"] == 1
+
+
+METHOD = '[[experiment]]\ndatasets = ["enron"]\n[[experiment.method]]\n'
+KNN = "[[experiment.method]]\nmethod = 'KNN'\n"
+BAD_FILES = {
+    TOML.replace("n_folds = 3", "n_folds = 1"): "n_folds must be a whole number of at least 2",
+    'folds = "random"' + TOML: "folds must be one of 'shuffled', 'stratified', 'given'",
+    TOML.replace("[0, 1]", "[-1]"): "every seed must be a whole number of at least 0",
+    "only_folds = [7]" + TOML: "fold 7 is not one of 0 to 2",
+    "threads = 0" + TOML: "threads must be a whole number of at least 1",
+    "time_limit = -5" + TOML: "time_limit must be a positive number",
+    'memory_limit = "much"' + TOML: "memory_limit is a size such as 8GB",
+    "colour = 1" + TOML: "unknown key 'colour'",
+    METHOD + 'method = "RMSL"': "unknown method 'RMSL'; known are",
+    METHOD + 'method = "KNN"\npreset = "paper"': "only RMLS has it",
+    METHOD + 'method = "RMLS"\nparams.alpha = 5': "RMLS has no parameter 'alpha'",
+    METHOD + 'method = "RMLS"\ndecisions = ["best"]': "decision must be one of",
+    METHOD + 'label = "nameless"': "needs method",
+    METHOD + 'method = "RMLS"\nepochs = 3': "unknown key 'epochs'",
+    "": "needs at least one [[experiment]]",
+    "[[experiment]]\n" + KNN: "has no datasets",
+    "[[experiment]]\ndatasets = [3]\n" + KNN: "a data set is",
+    "[[experiment]\n": "is not valid TOML",
+}
+
+
+@pytest.mark.parametrize("text", BAD_FILES, ids=list(BAD_FILES.values()))
+def test_a_file_that_is_no_study_is_one_sentence(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.escape(BAD_FILES[text])):
+        load_study(write_toml(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        load_study(tmp_path / "none.toml")
+
+
+def test_two_data_sets_of_one_name_are_refused() -> None:
+    other = DataSource("small", features="tfidf")
+    study = Study("s", (Experiment("e", (SMALL, other), (BASELINE,)),))
+    with pytest.raises(InputError, match="two different data sets called 'small'"):
+        _ = study.datasets
+
+
+def test_the_paper_study_has_the_papers_methods_sizes_and_folds() -> None:
+    study = paper_study(["enron", "delicious"])
+    labels = {fit.method.label for fit in study.fits() if fit.experiment == "methods"}
+    assert {"RMLS", "PLST", "FaIE", "ML-CSSP", "WSABIE", "LEML", "Baseline"} <= labels
+    sizes = {
+        name: {f.params.get("n_components") for f in study.fits() if f.dataset.name == name}
+        for name in ("enron", "delicious")
+    }
+    assert sizes == {"enron": {25, 50, None}, "delicious": {250, 500, None}}
+    assert study.n_folds == 5
+
+
+def test_the_paper_study_varies_the_sampling_coefficient_from_1_to_10() -> None:
+    fits = [fit for fit in paper_study().fits() if fit.experiment == "alpha"]
+    assert {fit.dataset.name for fit in fits} == {"eurlex57k_4k"}
+    assert {fit.params["negatives_per_positive"] for fit in fits} == set(range(1, 11))
+
+
+def test_stand_ins_say_what_they_stand_in_for() -> None:
+    assert "stand-in" in DATASETS["eurlex57k_4k"].note
+    assert "stand-in" in DATASETS["debdeps"].note
+
+
+def test_an_unknown_method_of_the_paper_study_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="no method 'SVM'; it has RMLS; PLST"):
+        paper_study(["enron"], methods=["SVM"])
+
+
+def test_one_name_for_two_methods_is_refused() -> None:
+    with pytest.raises(InputError, match="two different methods are called 'RMLS'"):
+        small_study(Method("RMLS"), Method("RMLS", preset="paper"))
+
+
+def test_label_and_decision_are_by_default_those_of_the_estimator() -> None:
+    assert Method("KNN").label == "KNN"
+    assert Method("PLST").decisions == ("round",)
+    assert Method("RMLS").decisions == ("f1",)
+    assert Method("RMLS", preset="paper").decisions == ("cardinality",)
+    assert Method("AllIrrelevant").decisions == ("none",)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("IRUS", {"n_estimators": [5, 10]}),
+        ("COCOA", {"n_coupled": [0, 10]}),
+        ("MultiWindowKNN", {"window": [50, 200]}),
+        ("GFM", {"joint": ["sizes", "independent"]}),
+        ("ReverseMultiLabel", {"C": [10.0, 100.0]}),
+    ],
+)
+def test_learners_against_imbalance_can_be_named_in_a_study(method: str, params: dict) -> None:
+    assert len(list(Method(method, params=params).grid())) == 2
+    with pytest.raises(InputError, match=f"{method} has no parameter 'n_things'"):
+        Method(method, params={"n_things": 1})

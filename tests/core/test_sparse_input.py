@@ -1,0 +1,96 @@
+"""Canonical sparse matrices: equal numbers in, one form out, the input untouched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matrices import FORMS
+from scipy import sparse
+
+from rmls.core.errors import InputError
+from rmls.core.sparse import as_feature_csr, as_label_csr, label_counts
+
+TABLE = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.5, 0.0, -3.0]])
+LABELS = np.array([[0, 1, 1], [0, 0, 0], [1, 0, 1]])
+
+
+def content(matrix: Any) -> list[bytes]:
+    if not sparse.issparse(matrix) or matrix.format not in ("csr", "csc"):
+        dense = matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
+        return [dense.tobytes()]
+    return [part.tobytes() for part in (matrix.data, matrix.indices, matrix.indptr)]
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_features_of_any_form_become_canonical(form: Any) -> None:
+    given = form(TABLE)
+    before = content(given)
+    X = as_feature_csr(given)
+    assert isinstance(X, sparse.csr_matrix)
+    assert X.dtype == np.float32
+    assert X.indices.dtype == np.int32
+    assert X.has_canonical_format
+    np.testing.assert_array_equal(X.toarray(), TABLE.astype(np.float32))
+    assert content(given) == before
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("dtype", [int, bool, np.float64, np.uint8])
+def test_labels_of_any_form_become_ones(form: Any, dtype: type) -> None:
+    given = form(LABELS.astype(dtype))
+    before = content(given)
+    Y = as_label_csr(given)
+    assert isinstance(Y, sparse.csr_matrix)
+    assert Y.dtype == np.int32
+    assert Y.indices.dtype == np.int32
+    assert Y.has_canonical_format
+    assert (Y.data == 1).all()
+    np.testing.assert_array_equal(Y.toarray(), LABELS)
+    assert content(given) == before
+
+
+def test_canonical_features_are_not_copied() -> None:
+    X = as_feature_csr(TABLE)
+    assert as_feature_csr(X) is X
+
+
+def test_entries_stored_twice_are_added_in_features() -> None:
+    twice = sparse.coo_matrix(([1.0, 2.0], ([0, 0], [1, 1])), shape=(1, 2))
+    assert as_feature_csr(twice).toarray().tolist() == [[0.0, 3.0]]
+
+
+def test_stored_zeros_are_no_labels() -> None:
+    matrix = sparse.csr_matrix(LABELS)
+    matrix.data[0] = 0
+    assert as_label_csr(matrix).nnz == LABELS.sum() - 1
+    assert matrix.nnz == LABELS.sum()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([[0, 2]], "only 0 and 1; found 2"),
+        ([[0.0, 0.5]], "found 0.5"),
+        ([[0.0, np.nan]], "found nan"),
+        (sparse.csr_matrix([[0, -1]]), "found -1"),
+        ([0, 1], "must be 2-d"),
+    ],
+)
+def test_other_numbers_are_no_labels(given: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        as_label_csr(given, name="Y_true")
+    assert str(caught.value).startswith("Y_true")
+
+
+def test_more_columns_than_an_int32_can_number_are_refused() -> None:
+    # One past the largest index: the matrix itself holds nothing.
+    huge = sparse.csr_matrix((1, 2**31), dtype=np.float32)
+    with pytest.raises(InputError, match="columns are supported"):
+        as_feature_csr(huge)
+
+
+def test_labels_are_counted_by_column() -> None:
+    assert label_counts(as_label_csr(LABELS)).tolist() == [1, 1, 2]
+    assert label_counts(as_label_csr(np.zeros((2, 3)))).tolist() == [0, 0, 0]

@@ -1,0 +1,5 @@
+"""Options of the command line that several tests train with."""
+
+from __future__ import annotations
+
+SMALL = ("--components", "8", "--passes", "3", "--jobs", "1")

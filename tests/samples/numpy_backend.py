@@ -1,0 +1,194 @@
+"""A backend in plain NumPy: slow, obvious, and enough for every model that takes a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rmls.kernels.arrays import Csr, Pairs
+
+
+def as_matrix(rows: Csr, n_columns: int) -> np.ndarray:
+    shape = (len(rows.indptr) - 1, n_columns)
+    return sparse.csr_matrix((rows.data, rows.indices, rows.indptr), shape=shape).toarray()
+
+
+class NumpyPasses:
+    """Online AdaGrad on the logistic loss; parameters are kept apart until they are pulled."""
+
+    def __init__(self, rows: Any, params: Any, accumulators: Any, objective: Any) -> None:
+        self.rows, self.objective = rows, objective
+        self.targets = (params, accumulators)
+        self.params = type(params)(*(array.astype(np.float64) for array in params))
+        self.sums = type(params)(*(array.astype(np.float64) for array in accumulators))
+
+    def run(self, visits: Any, tick: Callable[[float], None] | None = None) -> tuple[float, float]:
+        rates = np.linspace(visits.first_rate, visits.last_rate, len(visits.rows))
+        losses = [
+            self._visit(row, np.random.default_rng(int(key)), rate)
+            for row, key, rate in zip(visits.rows, visits.keys, rates, strict=True)
+        ]
+        if tick is not None:
+            tick(1.0)
+        return float(sum(losses)), float(len(losses))
+
+    def pull(self) -> None:
+        for target, own in zip(self.targets, (self.params, self.sums), strict=True):
+            for array, values in zip(target, own, strict=True):
+                array[...] = values
+
+    def _visit(self, row: int, rng: np.random.Generator, rate: float) -> float:
+        rows, (W, b, L, c) = self.rows, self.params
+        part = slice(rows.x_indptr[row], rows.x_indptr[row + 1])
+        features, values = rows.x_indices[part], rows.x_data[part]
+        relevant = rows.y_indices[rows.y_indptr[row] : rows.y_indptr[row + 1]]
+        others = np.setdiff1d(np.arange(len(L)), relevant)
+        wanted = max(
+            self.objective.negatives_per_positive * len(relevant), self.objective.min_negatives
+        )
+        drawn = rng.choice(others, min(int(wanted), len(others)), replace=False)
+        labels = np.concatenate([relevant, drawn])
+        target = np.arange(len(labels)) < len(relevant)
+        h = np.tanh(values @ W[features] + b)
+        logits = L[labels] @ h + c[labels]
+        slopes = 1 / (1 + np.exp(-logits)) - target
+        upstream = (slopes @ L[labels]) * (1 - h * h)
+        self._step("L", labels, slopes[:, None] * h, rate)
+        self._step("c", labels, slopes, rate)
+        self._step("W", features, values[:, None] * upstream, rate)
+        self._step("b", slice(None), upstream, rate)
+        return float(np.logaddexp(0, np.where(target, -logits, logits)).sum())
+
+    def _step(self, name: str, places: Any, gradient: np.ndarray, rate: float) -> None:
+        theta, sums = getattr(self.params, name), getattr(self.sums, name)
+        square = gradient**2
+        if theta.ndim == 2 and sums.shape[1] == 1:
+            square = square.mean(axis=1, keepdims=True)
+        sums[places] += square
+        theta[places] -= rate * gradient / np.sqrt(sums[places])
+
+
+class NumpySelection:
+    """Keeps every score that is offered and sorts at the end."""
+
+    def __init__(self, n_rows: int, k: int) -> None:
+        self.k = k
+        self.seen: list[list[tuple[float, int]]] = [[] for _ in range(n_rows)]
+
+    def offer(self, scores: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> None:
+        for row, line in zip(rows, scores, strict=True):
+            self.seen[row] += zip(-line, labels, strict=True)
+
+    def take(self) -> tuple[np.ndarray, np.ndarray]:
+        best = [sorted(sorted(pairs)[: self.k], key=lambda pair: pair[1]) for pairs in self.seen]
+        labels = np.array([[label for _, label in row] for row in best], np.int32)
+        return labels, np.array([[-score for score, _ in row] for row in best], np.float32)
+
+
+class NumpyBackend:
+    """The operations of `rmls.kernels.backend.Backend`."""
+
+    def build_alias(self, shares: np.ndarray) -> np.ndarray:
+        return np.zeros((len(shares), 2), np.uint32)
+
+    def start_passes(
+        self, rows: Any, params: Any, accumulators: Any, objective: Any, **limits: Any
+    ) -> NumpyPasses:
+        return NumpyPasses(rows, params, accumulators, objective)
+
+    def loss_slopes(self, loss: int, scores: np.ndarray, target: int, focus: Any) -> np.ndarray:
+        return np.asarray(-target / (1 + np.exp(target * scores)), np.float32)
+
+    def hidden(self, rows: Csr, params: Any, activation: str) -> np.ndarray:
+        assert activation == "tanh"
+        return np.tanh(as_matrix(rows, len(params.W)) @ params.W + params.b).astype(np.float32)
+
+    def scores(self, hidden: np.ndarray, vectors: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        return np.asarray(hidden @ vectors.T + bias, np.float32)
+
+    def best_labels(
+        self, hidden: np.ndarray, vectors: np.ndarray, bias: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        found = NumpySelection(len(hidden), k)
+        labels = np.arange(len(vectors), dtype=np.int32)
+        found.offer(self.scores(hidden, vectors, bias), labels, np.arange(len(hidden)))
+        return found.take()
+
+    def select(self, n_rows: int, k: int) -> NumpySelection:
+        return NumpySelection(n_rows, k)
+
+    def best_of_rows(
+        self, scores: np.ndarray, k: int, n_threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return order.astype(np.int32), np.take_along_axis(scores, order, axis=1)
+
+    def pair_rows(self, Y: Csr, listed: np.ndarray, n_labels: int) -> Pairs:
+        relevant = as_matrix(Y, n_labels) > 0
+        either = relevant.copy()
+        np.put_along_axis(either, listed, True, axis=1)
+        rows = [
+            np.concatenate([np.flatnonzero(has), np.flatnonzero(any_ & ~has)])
+            for has, any_ in zip(relevant.T, either.T, strict=True)
+        ]
+        indptr = np.concatenate([[0], np.cumsum([len(each) for each in rows])]).astype(np.int64)
+        return Pairs(indptr, np.concatenate(rows).astype(np.int32), relevant.sum(axis=0))
+
+    def products_at(
+        self, pairs: Pairs, vectors: np.ndarray, hidden: np.ndarray, n_threads: int
+    ) -> np.ndarray:
+        labels = np.repeat(np.arange(len(vectors)), np.diff(pairs.indptr))
+        return np.einsum("ij,ij->i", vectors[labels], hidden[pairs.rows])
+
+    def solve_classifiers(
+        self, problem: Any, pairs: Pairs, duals: np.ndarray, n_features: int, n_threads: int
+    ) -> tuple[np.ndarray, ...]:
+        """Gradient descent on the squared hinge of every label, in the primal."""
+        X = as_matrix(Csr(problem.x_indptr, problem.x_indices, problem.x_data), n_features)
+        X = np.column_stack([X, np.ones(len(X))])
+        table = np.zeros((len(pairs.n_relevant), n_features + 1))
+        for label, w in enumerate(table):
+            rows = pairs.rows[pairs.indptr[label] : pairs.indptr[label + 1]]
+            target = np.where(np.arange(len(rows)) < pairs.n_relevant[label], 1.0, -1.0)
+            costs = problem.costs[rows] * problem.label_costs[label]
+            if not (costs[target > 0] > 0).any():
+                w[-1] = -1.0
+                continue
+            step = 1 / (1 + 2 * np.linalg.norm(X[rows] * np.sqrt(costs)[:, None], 2) ** 2)
+            for _ in range(200):
+                slack = np.maximum(1 - target * (X[rows] @ w), 0)
+                w -= step * (w - 2 * X[rows].T @ (costs * target * slack))
+        weights = sparse.csr_matrix(np.where(np.abs(table) < problem.prune, 0, table)[:, :-1])
+        lengths, values = np.diff(weights.indptr), weights.data.astype(np.float32)
+        indices = weights.indices.astype(problem.x_indices.dtype)
+        return lengths, indices, values, table[:, -1].astype(np.float32)
+
+    def score_lists(
+        self, rows: Csr, weights: Any, listed: np.ndarray, n_threads: int = 1
+    ) -> np.ndarray:
+        shape = (len(weights.indptr) - 1, len(weights.bias))
+        by_feature = Csr(weights.indptr, weights.indices.astype(np.int32), weights.values)
+        table = as_matrix(by_feature, shape[1]) * weights.scale
+        scores = as_matrix(rows, shape[0]) @ table + weights.bias
+        return np.take_along_axis(scores, listed, axis=1).astype(np.float32)
+
+    def mix_lists(
+        self, listed: np.ndarray, own: np.ndarray, other: np.ndarray, mixture: Any
+    ) -> np.ndarray:
+        low, high, middle = mixture.knots
+        terms = [np.ones_like(own), own, np.maximum(own - low, 0), np.maximum(own - high, 0)]
+        terms += [other, np.maximum(other - middle, 0)]
+        table = mixture.coefficients[listed]
+        return np.einsum("ijk,kij->ij", table, np.array(terms)).astype(np.float32)
+
+    def rank_lists(
+        self, listed: np.ndarray, scores: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return tuple(np.take_along_axis(table, order, axis=1) for table in (listed, scores))
+
+    def mark_relevant(self, Y: Csr, listed: np.ndarray, n_labels: int) -> np.ndarray:
+        return np.take_along_axis(as_matrix(Y, n_labels) > 0, listed, axis=1)
