@@ -19,7 +19,7 @@ from scipy import sparse
 
 from rmls.core.ranking import Ranking
 from rmls.decide import Calibration, ScoreCounts, fit_calibration, fit_macro_f1, make_rule
-from rmls.decide.names import RULES
+from rmls.decide.rules import RULES
 
 N_LABELS = 5000
 VALUES = {"cardinality": 0.5, "threshold": 0.5, "micro_f1": 0.3}

@@ -43,9 +43,9 @@ def read(name):
 
 def run(spec, name):
     import numpy as np
+    from rmls.cli.train.settings import parse_settings, read_params
 
     from rmls import models
-    from rmls.cli.training_methods import parse_settings
     from rmls.metrics import evaluate
 
     data = read(name)
@@ -53,7 +53,7 @@ def run(spec, name):
     method, *settings = spec.split()
     inside = settings.pop(0) if method == "Calibrated" else None
     make = getattr(models, method)
-    options = {"n_jobs": 2, **parse_settings(settings)}
+    options = {"n_jobs": 2, **read_params(make, parse_settings(settings))}
     if method == "GFM":
         options["estimator"] = models.RMLS(n_jobs=2)
     if method == "Calibrated":

@@ -22,7 +22,7 @@ from rmls import RMLS, evaluate, make_longtail
 from rmls.datasets import load
 
 SEEDS = range(3)
-MOST_HELD_OUT = 3_000
+MAX_HELD_OUT = 3_000
 GENERATED = {"longtail100": (100, 3.0), "longtail500": (500, 5.0)}
 FEW = ["rcv1sub1", "enron", "cooking", "debtags", "yeast", "medical", *GENERATED]
 MORE = ["cooking", "debtags", "rcv1sub1", "delicious", "eurlex57k_4k", *GENERATED]
@@ -51,7 +51,7 @@ def divide(name, n_rows, seed):
     train = training_rows(name)
     order = np.random.default_rng(seed).permutation(train.n_samples)
     cut = train.n_samples // 4
-    held_out, kept = order[:cut][:MOST_HELD_OUT], order[cut:][:n_rows]
+    held_out, kept = order[:cut][:MAX_HELD_OUT], order[cut:][:n_rows]
     return train.X[kept], train.Y[kept], train.X[held_out], train.Y[held_out]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from rmls.bench.conduct import read_current
+from rmls.bench.run.store import read_current
 
 COLUMNS = [
     ("F: cardinality", "example_f1", "cardinality"),

@@ -21,10 +21,9 @@ from rmls.core.errors import RmlsError
 from rmls.core.labels import read_labels
 from rmls.datasets import load, make_longtail
 from rmls.features import unit_rows
-from rmls.models.rmls.initial import start_params
-from rmls.models.rmls.objective import make_objective
 from rmls.models.rmls.sampling import Totals
-from rmls.models.rmls.sgd import Rows, Sgd
+from rmls.models.rmls.sgd import Settled, Sgd, Training, initial_params
+from rmls.models.shared.training_set import TrainingSet
 
 K, ALPHA, RATE, BATCH = 250, 5, 0.1, 64
 
@@ -34,7 +33,7 @@ def read_data():
         data = load("delicious")
     except RmlsError:
         data = make_longtail(16105, 500, 983, labels_per_row=19.0, features_per_row=18.0)
-        print("delicious is not at hand; using generated data of its size")
+        print("delicious is not available; using generated data of its size")
     data = data.train
     return unit_rows(data.X), data.Y
 
@@ -45,16 +44,15 @@ class Kernel:
     def __init__(self, X, Y, threads, floor=0.0):
         n, d = X.shape
         m = Y.shape[1]
-        self.rows = Rows.of(X, Y, np.arange(n), np.ones(n))
-        params, accumulators = start_params((d, m, K), "projection", 0, 0.1, False)
-        self.sgd = Sgd(params, accumulators, 0, n_threads=threads)
-        options = RMLS(K, negatives_per_positive=ALPHA, min_negatives=0, l2=0, gradient_floor=floor)
-        space, _ = read_labels(Y)
-        self.sgd.objective = make_objective(options, space, Totals.of(Y, np.ones(n)))
+        data = TrainingSet(X, Y, np.arange(n), np.ones(n))
+        settings = {"negatives_per_positive": ALPHA, "min_negatives": 0, "gradient_floor": floor}
+        options = RMLS(K, l2=0, n_jobs=threads, **settings)
+        settled = Settled.of(options, read_labels(Y)[0], Totals.of(data))
+        self.training = Training.of(options, Sgd.of(options, (d, m, K)), settled, data)
         self.number = 0
 
     def run_pass(self):
-        self.sgd.run_pass(self.rows, self.number, (RATE, RATE))
+        self.training.run_pass(self.number, (RATE, RATE))
         self.number += 1
 
 
@@ -64,7 +62,7 @@ class PlainNumpy:
     def __init__(self, X, Y):
         self.X, self.Y = X, Y
         d, m = X.shape[1], Y.shape[1]
-        params, accumulators = start_params((d, m, K), "projection", 0, 0.1, False)
+        params, accumulators = initial_params((d, m, K), "projection", 0, 0.1, False)
         (self.W, self.b, self.L, self.c), self.acc = params, accumulators
         self.rng = np.random.default_rng(0)
 

@@ -20,7 +20,7 @@ SMALL = ("enron", "cooking")
 GENERATED = "generated"
 TEXT = frozenset({"eurlex57k_4k", "eurlex57k", "debdeps", "tate", "debtags", "cooking", GENERATED})
 N_FOLDS = 5
-MOST_SAMPLE_ROWS = 10_000
+MAX_SAMPLE_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,6 @@ def make_split(name: str, fold: str, features: str, train: Dataset, test: Datase
     if features == "tfidf":
         transform = TfidfTransformer(sublinear_tf=True).fit(X_train)
         X_train, X_test = transform.transform(X_train), transform.transform(X_test)
-    n_sample = min(MOST_SAMPLE_ROWS, train.n_samples)
+    n_sample = min(MAX_SAMPLE_ROWS, train.n_samples)
     sample = np.random.default_rng(0).permutation(train.n_samples)[:n_sample]
     return Split(name, fold, features, train, test, X_train, X_test, np.sort(sample))

@@ -15,14 +15,14 @@ import numpy as np
 
 from adapters.contract import Adapter, rank_entries
 
-MOST_REPEATS = 20
+MAX_REPEATS = 20
 LEVELS = 4
 LABEL = "__label__"
 SETTINGS = {"loss": "ova", "epoch": 25}
 # Version 0.9.3 fills one tenth of the word vectors per thread (all of it where 10 divides their
 # length): with fewer than ten, the rest is what happened to be in memory, and training ends in NaN
 # or in noise now and then.
-LEAST_THREADS = 10
+MIN_THREADS = 10
 
 
 def repeats(values):
@@ -33,7 +33,7 @@ def repeats(values):
     """
     values = np.asarray(values, dtype=np.float64)
     if np.all(values == np.rint(values)):
-        return np.clip(values, 0, MOST_REPEATS).astype(int)
+        return np.clip(values, 0, MAX_REPEATS).astype(int)
     largest = values.max() if len(values) else 1.0
     shares = np.ceil(LEVELS * values / largest) if largest > 0 else np.zeros(len(values))
     return np.clip(shares, 0, LEVELS).astype(int)
@@ -73,7 +73,7 @@ class FastText(Adapter):
     distributions = ("fasttext", "fasttext-numpy2")
 
     def __init__(self, threads, folder):
-        super().__init__(max(threads, LEAST_THREADS), folder)
+        super().__init__(max(threads, MIN_THREADS), folder)
         import fasttext
 
         self.library = fasttext
