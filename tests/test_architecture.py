@@ -195,10 +195,10 @@ def test_every_public_name_of_the_package_can_be_imported() -> None:
 
 @pytest.mark.slow
 def test_training_a_ranker_visits_at_most_50_files(tmp_path: Path) -> None:
-    import rmls
+    from rmls.datasets import make_longtail, save
 
     data = tmp_path / "data.npz"
-    rmls.datasets.save(rmls.make_longtail(200, 50, 10, labels_per_row=2), data)
+    save(make_longtail(200, 50, 10, labels_per_row=2), data)
     tool = REPOSITORY / "tests" / "tools" / "trace_training.py"
     # The first run compiles what is not in the cache yet, which visits the compiler's helpers.
     for output in ("first", "second"):
