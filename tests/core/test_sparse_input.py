@@ -10,7 +10,7 @@ from matrices import FORMS
 from scipy import sparse
 
 from rmls.core.errors import InputError
-from rmls.core.sparse import as_feature_csr, as_label_csr, label_counts
+from rmls.core.sparse import as_feature_csr, as_label_csr, is_row_pointer, label_counts
 
 TABLE = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.5, 0.0, -3.0]])
 LABELS = np.array([[0, 1, 1], [0, 0, 0], [1, 0, 1]])
@@ -94,3 +94,27 @@ def test_more_columns_than_an_int32_can_number_are_refused() -> None:
 def test_labels_are_counted_by_column() -> None:
     assert label_counts(as_label_csr(LABELS)).tolist() == [1, 1, 2]
     assert label_counts(as_label_csr(np.zeros((2, 3)))).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "indptr",
+    [
+        np.array([0, 10_000_000, 2], np.uint64),  # the last step wraps around
+        np.array([0, 2**63 - 1, -(2**63), 2], np.int64),  # so do both of these
+        np.array([0, 2, 1, 2]),
+        np.array([1, 1, 2]),
+        np.array([0, 1, 3]),
+        np.array([0.0, 1.0, 2.0]),
+        np.zeros((1, 3), np.int64),
+        np.zeros(0, np.int64),
+    ],
+    ids=str,
+)
+def test_a_row_pointer_that_would_lead_outside_is_told_apart(indptr: np.ndarray) -> None:
+    assert not is_row_pointer(indptr, max(len(indptr), 1) - 1, 2)
+
+
+def test_a_row_pointer_of_any_whole_type_is_known() -> None:
+    for dtype in ("u1", "i4", "u8", "i8"):
+        assert is_row_pointer(np.array([0, 0, 2], dtype), 2, 2)
+    assert not is_row_pointer(np.array([0, 0, 2]), 3, 2)

@@ -51,6 +51,10 @@ def test_what_is_written_follows_the_documented_layout(tmp_path):
 BAD = {
     "missing array": ({"Y_shape": None}, "lacks the array 'Y_shape'"),
     "indptr goes down": ({"X_indptr": np.array([0, 2, 1])}, "X_indptr does not fit 2 rows"),
+    "indptr that wraps": (
+        {"X_indptr": np.array([0, 10_000_000, 2], np.uint64)},
+        "X_indptr does not fit 2 rows",
+    ),
     "indptr too short": ({"X_indptr": np.array([0, 2])}, "X_indptr does not fit 2 rows"),
     "indptr too far": ({"X_indptr": np.array([0, 1, 9])}, "X has 2 indices for 9 entries"),
     "index too large": ({"X_indices": np.array([0, 3])}, "X has an index outside its 3 columns"),

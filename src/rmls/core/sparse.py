@@ -67,6 +67,30 @@ def as_label_csr(Y: Any, name: str = "Y") -> sparse.csr_matrix:
     return _narrow_indices(matrix)
 
 
+def is_row_pointer(indptr: NDArray[Any], n_rows: int, n_entries: int) -> bool:
+    """Tell whether ``indptr`` cuts ``n_entries`` entries into ``n_rows`` rows.
+
+    Native code trusts it, so that what comes from a file is looked at here before any use.
+
+    Examples
+    --------
+    >>> is_row_pointer(np.array([0, 1, 3]), 2, 3)
+    True
+    >>> is_row_pointer(np.array([0, 10_000_000, 2], np.uint64), 2, 2)
+    False
+    """
+    if indptr.ndim != 1 or indptr.dtype.kind not in "iu" or len(indptr) != n_rows + 1:
+        return False
+    # Neighbours are compared: their difference wraps around in unsigned and in 64-bit numbers.
+    rises = bool((indptr[1:] >= indptr[:-1]).all())
+    return rises and int(indptr[0]) == 0 and int(indptr[-1]) == n_entries
+
+
+def are_within(indices: NDArray[Any], limit: int) -> bool:
+    """Tell whether all indices are at least 0 and below ``limit``."""
+    return not len(indices) or (int(indices.min()) >= 0 and int(indices.max()) < limit)
+
+
 def label_counts(Y: sparse.csr_matrix) -> NDArray[np.int64]:
     """Count the positive rows of every label."""
     return np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import FileFormatError
-from rmls.core.sparse import INT32_MAX
+from rmls.core.sparse import INT32_MAX, are_within, is_row_pointer
 from rmls.datasets.dataset import Dataset
 from rmls.datasets.formats import (
     Format,
@@ -141,11 +141,11 @@ def _matrix(arrays: dict[str, Array], which: str, data: Array, path: Path) -> sp
         raise FileFormatError(f"{which} has indices that are not whole numbers", path)
     if len(shape) != 2 or shape.min() < 0 or shape[1] > INT32_MAX:
         raise FileFormatError(f"{which}_shape must hold two sizes up to {INT32_MAX}", path)
-    if len(indptr) != int(shape[0]) + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+    if not len(indptr) or not is_row_pointer(indptr, int(shape[0]), int(indptr[-1])):
         raise FileFormatError(f"{which}_indptr does not fit {shape[0]} rows", path)
     if len(indices) != indptr[-1] or len(data) != len(indices):
         raise FileFormatError(f"{which} has {len(indices)} indices for {indptr[-1]} entries", path)
-    if len(indices) and (indices.min() < 0 or indices.max() >= shape[1]):
+    if not are_within(indices, int(shape[1])):
         raise FileFormatError(f"{which} has an index outside its {shape[1]} columns", path)
     if data.dtype.kind not in "iuf" or not np.isfinite(data).all():
         raise FileFormatError(f"{which} has a value that is not a finite number", path)

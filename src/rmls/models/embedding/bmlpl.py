@@ -14,6 +14,7 @@ from rmls.core.errors import InputError
 from rmls.core.numeric import softmax
 from rmls.core.options import Option, number, positive, read_seed, store_params, whole
 from rmls.core.resources import count_threads, require_memory
+from rmls.core.sparse import are_within, is_row_pointer
 from rmls.decide import Rule
 from rmls.kernels.cpu.methods.poisson import SparseTopics, score_rows
 from rmls.models.embedding.bmlpl_updates import TopicEM, start_em
@@ -247,6 +248,6 @@ class BMLPL(GivesProbabilities, MultiLabelEstimator):
 def _check_topics(topics: SparseTopics, n_labels: int) -> None:
     """Raise unless the entries stay within the labels: compiled code does not look again."""
     ends = topics.indptr
-    good = ends[0] == 0 and ends[-1] == len(topics.values) and (np.diff(ends) >= 0).all()
-    if not good or (topics.labels < 0).any() or (topics.labels >= n_labels).any():
+    good = is_row_pointer(ends, len(ends) - 1, len(topics.values))
+    if not good or not are_within(topics.labels, n_labels):
         raise InputError("the topics name labels that are not there")

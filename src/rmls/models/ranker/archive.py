@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError, InputError
 from rmls.core.options import check_choice, check_number, check_whole
+from rmls.core.sparse import are_within, is_row_pointer
 from rmls.kernels.arrays import ACTIVATIONS, Params, SparseWeights
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.combination import N_BANDS, N_TERMS, Combination, Frequencies
@@ -102,10 +103,9 @@ def _read_weights(archive: Archive, d: int, m: int, dtype: Any) -> SparseWeights
     }
     check_arrays(archive, {f"weights_{name}": kind for name, kind in kinds.items()})
     weights = SparseWeights(*(archive.arrays[f"weights_{name}"] for name in kinds))
-    indptr, indices = weights.indptr, weights.indices
-    good = indptr[0] == 0 and indptr[-1] == len(indices) == len(weights.values)
-    good = good and bool((indptr[1:] >= indptr[:-1]).all())
-    if not good or (len(indices) and int(indices.max()) >= m):
+    indices = weights.indices
+    good = is_row_pointer(weights.indptr, d, len(indices)) and len(indices) == len(weights.values)
+    if not good or not are_within(indices, m):
         raise ArchiveError(f"{archive.path} is damaged: the weights are not a sparse matrix.")
     return weights
 

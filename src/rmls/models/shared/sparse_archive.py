@@ -10,6 +10,7 @@ from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError
+from rmls.core.sparse import are_within, is_row_pointer
 from rmls.kernels.backend import csr_arrays
 
 
@@ -27,8 +28,7 @@ def read_csr(archive: Archive, name: str, shape: tuple[int, int]) -> sparse.csr_
     }
     check_arrays(archive, {f"{name}_{part}": kind for part, kind in kinds.items()})
     indptr, indices, data = (archive.arrays[f"{name}_{part}"] for part in kinds)
-    good = indptr[0] == 0 and indptr[-1] == len(indices) == len(data)
-    good = good and bool((np.diff(indptr) >= 0).all())
-    if not good or (len(indices) and (indices.min() < 0 or indices.max() >= shape[1])):
+    good = is_row_pointer(indptr, shape[0], len(indices)) and len(indices) == len(data)
+    if not good or not are_within(indices, shape[1]):
         raise ArchiveError(f"{archive.path} is damaged: {name!r} is not a sparse matrix.")
     return sparse.csr_matrix((data, indices, indptr), shape=shape, copy=False)
