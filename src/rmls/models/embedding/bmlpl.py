@@ -101,6 +101,14 @@ class BMLPL(GivesProbabilities, MultiLabelEstimator):
     [['tax'], ['law']]
     """
 
+    n_components: int
+    l2: float
+    topic_prior: float
+    start_spread: float
+    max_iter: int
+    regression_steps: int
+    tol: float
+
     _options: ClassVar[dict[str, Option]] = {
         "n_components": whole(1),
         "l2": positive(),
@@ -110,14 +118,6 @@ class BMLPL(GivesProbabilities, MultiLabelEstimator):
         "regression_steps": whole(1),
         "tol": number(),
     }
-
-    n_components: int
-    l2: float
-    topic_prior: float
-    start_spread: float
-    max_iter: int
-    regression_steps: int
-    tol: float
 
     def __init__(
         self,

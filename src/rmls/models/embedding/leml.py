@@ -101,6 +101,13 @@ class LEML(GivesProbabilities, BilinearModel):
     n_iter_: int
     objective_curve_: list[float]
 
+    n_components: int
+    loss: str
+    l2: float
+    max_iter: int
+    cg_steps: int
+    tol: float
+
     _options: ClassVar[dict[str, Option]] = {
         "n_components": whole(1),
         "loss": choice(*LOSSES),
@@ -109,13 +116,6 @@ class LEML(GivesProbabilities, BilinearModel):
         "cg_steps": whole(1),
         "tol": number(),
     }
-
-    n_components: int
-    loss: str
-    l2: float
-    max_iter: int
-    cg_steps: int
-    tol: float
 
     def __init__(
         self,

@@ -85,17 +85,6 @@ class WSABIE(BilinearModel):
     """
 
     _record = ("n_iter", "loss_curve")
-    _options: ClassVar[dict[str, Option]] = {
-        "n_components": whole(1),
-        "max_norm": positive(),
-        "max_tries": whole(1),
-        "negatives": choice("sampled", "all"),
-        "learning_rate": positive(),
-        "schedule": choice("linear", "constant"),
-        "batch_size": whole(1),
-        "max_iter": whole(1),
-    }
-
     n_iter_: int
     loss_curve_: list[float]
 
@@ -107,6 +96,17 @@ class WSABIE(BilinearModel):
     schedule: str
     batch_size: int
     max_iter: int
+
+    _options: ClassVar[dict[str, Option]] = {
+        "n_components": whole(1),
+        "max_norm": positive(),
+        "max_tries": whole(1),
+        "negatives": choice("sampled", "all"),
+        "learning_rate": positive(),
+        "schedule": choice("linear", "constant"),
+        "batch_size": whole(1),
+        "max_iter": whole(1),
+    }
 
     def __init__(
         self,

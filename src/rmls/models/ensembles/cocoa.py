@@ -56,15 +56,15 @@ class COCOA(MachineEnsemble):
     [[1, 0], [0, 1]]
     """
 
-    _options: ClassVar[dict[str, Option]] = {
-        "n_coupled": whole(0),
-    }
-
     n_coupled: int
     C: float
     max_iter: int
     tol: float
     prune: float
+
+    _options: ClassVar[dict[str, Option]] = {
+        "n_coupled": whole(0),
+    }
 
     def __init__(
         self,

@@ -71,17 +71,17 @@ class IRUS(MachineEnsemble):
     [[1, 0], [0, 1]]
     """
 
-    _options: ClassVar[dict[str, Option]] = {
-        "n_estimators": whole(1),
-        "negatives_per_positive": share(),
-    }
-
     n_estimators: int
     negatives_per_positive: float
     C: float
     max_iter: int
     tol: float
     prune: float
+
+    _options: ClassVar[dict[str, Option]] = {
+        "n_estimators": whole(1),
+        "negatives_per_positive": share(),
+    }
 
     def __init__(
         self,

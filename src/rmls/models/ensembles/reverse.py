@@ -87,15 +87,15 @@ class ReverseMultiLabel(MultiLabelEstimator):
     learned_: Indices
     n_iter_: int
 
+    C: float
+    max_iter: int
+    tol: float
+
     _options: ClassVar[dict[str, Option]] = {
         "C": positive(),
         "max_iter": whole(1),
         "tol": positive(),
     }
-
-    C: float
-    max_iter: int
-    tol: float
 
     def __init__(
         self,

@@ -57,16 +57,17 @@ class CS(LSDR):
     """
 
     _decoder = ("matrix",)
-    _options: ClassVar[dict[str, Option]] = {
-        "recovery": choice(*RECOVERIES),
-        "matrix": choice(*MATRICES),
-        "sparsity": whole(1).or_none(),
-    }
     matrix_: Floats
 
     recovery: str
     matrix: str
     sparsity: int | None
+
+    _options: ClassVar[dict[str, Option]] = {
+        "recovery": choice(*RECOVERIES),
+        "matrix": choice(*MATRICES),
+        "sparsity": whole(1).or_none(),
+    }
 
     def __init__(
         self,

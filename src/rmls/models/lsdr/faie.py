@@ -46,10 +46,11 @@ class FaIE(LSDR):
     """
 
     _decoder = ("decoder",)
-    _options: ClassVar[dict[str, Option]] = {"alpha": number()}
     decoder_: Floats
 
     alpha: float
+
+    _options: ClassVar[dict[str, Option]] = {"alpha": number()}
 
     def __init__(
         self,

@@ -57,12 +57,12 @@ class LSDR(MultiLabelEstimator):
     _decoder: tuple[str, ...] = ()
     """Names of the fitted arrays of the decoder, without the underscore behind."""
 
-    _options: ClassVar[dict[str, Option]] = {"n_components": whole(1), "ridge": positive()}
-
     coef_: Floats
 
     n_components: int
     ridge: float
+
+    _options: ClassVar[dict[str, Option]] = {"n_components": whole(1), "ridge": positive()}
 
     def __init__(
         self,

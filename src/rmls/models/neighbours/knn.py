@@ -65,11 +65,11 @@ class KNN(GivesProbabilities, MultiLabelEstimator):
 
     frequencies_: NDArray[np.float32]
 
+    n_neighbors: int
+
     _options: ClassVar[dict[str, Option]] = {
         "n_neighbors": whole(1),
     }
-
-    n_neighbors: int
 
     def __init__(
         self,

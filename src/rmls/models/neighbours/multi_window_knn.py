@@ -84,13 +84,6 @@ class MultiWindowKNN(MultiLabelEstimator):
     [[1, 0]]
     """
 
-    _options: ClassVar[dict[str, Option]] = {
-        "n_neighbors": whole(1),
-        "window": whole(1),
-        "ratio": positive(),
-        "recent": flag(),
-    }
-
     thresholds_: NDArray[np.float32]
     frequencies_: NDArray[np.float32]
     _windows: Windows
@@ -99,6 +92,13 @@ class MultiWindowKNN(MultiLabelEstimator):
     window: int
     ratio: float
     recent: bool
+
+    _options: ClassVar[dict[str, Option]] = {
+        "n_neighbors": whole(1),
+        "window": whole(1),
+        "ratio": positive(),
+        "recent": flag(),
+    }
 
     def __init__(
         self,

@@ -158,23 +158,6 @@ class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
     [['tax'], ['law']]
     """
 
-    _options: ClassVar[dict[str, Option]] = {
-        "n_components": whole(1),
-        "max_iter": whole(1),
-        "shortlist_size": whole(1),
-        "representation": anything("an RMLS").or_none(),
-        "n_models": whole(1),
-        "index": choice("auto", "exact", "clusters"),
-        "loss": choice(*DUAL_LOSSES),
-        "C": positive().or_auto(),
-        "offset": number(),
-        "tol": positive(),
-        "max_epochs": whole(1),
-        "prune": number(),
-        "tail": number().or_auto(),
-        "precision": choice(*PRECISIONS),
-    }
-
     combination_: Combination
     tail_: float
     shortlist_recall_: float
@@ -199,6 +182,23 @@ class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
     prune: float
     tail: float | str
     precision: str
+
+    _options: ClassVar[dict[str, Option]] = {
+        "n_components": whole(1),
+        "max_iter": whole(1),
+        "shortlist_size": whole(1),
+        "representation": anything("an RMLS").or_none(),
+        "n_models": whole(1),
+        "index": choice("auto", "exact", "clusters"),
+        "loss": choice(*DUAL_LOSSES),
+        "C": positive().or_auto(),
+        "offset": number(),
+        "tol": positive(),
+        "max_epochs": whole(1),
+        "prune": number(),
+        "tail": number().or_auto(),
+        "precision": choice(*PRECISIONS),
+    }
 
     def __init__(
         self,

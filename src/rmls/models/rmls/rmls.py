@@ -155,8 +155,6 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
     [['tax'], ['law']]
     """
 
-    _options = OPTIONS
-
     max_iter_: int
     n_iter_: int
     loss_curve_: list[float]
@@ -196,6 +194,8 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
     n_iter_no_change: int
     tol: float
     warm_start: bool
+
+    _options = OPTIONS
 
     def __init__(
         self,

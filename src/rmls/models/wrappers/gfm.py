@@ -82,13 +82,6 @@ class GFM(GivesProbabilities, MultiLabelEstimator):
     [[1, 0], [0, 1], [1, 1]]
     """
 
-    _options: ClassVar[dict[str, Option]] = {
-        "estimator": anything("an estimator with probabilities or the name of one").or_none(),
-        "joint": choice(*JOINTS),
-        "max_sizes": whole(1),
-        "depth": whole(1),
-    }
-
     estimator_: MultiLabelEstimator
     _joint: LabelSizes | Pairs
 
@@ -96,6 +89,13 @@ class GFM(GivesProbabilities, MultiLabelEstimator):
     joint: str
     max_sizes: int
     depth: int
+
+    _options: ClassVar[dict[str, Option]] = {
+        "estimator": anything("an estimator with probabilities or the name of one").or_none(),
+        "joint": choice(*JOINTS),
+        "max_sizes": whole(1),
+        "depth": whole(1),
+    }
 
     def __init__(
         self,

@@ -70,12 +70,12 @@ class Resampled(WrappingEstimator):
     [[1, 0], [1, 1], [0, 1]]
     """
 
+    estimator: Any
+    resampler: Any
+
     _options: ClassVar[dict[str, Option]] = {
         "resampler": anything("a resampler of rmls.imbalance or the name of one").or_none()
     }
-
-    estimator: Any
-    resampler: Any
 
     def __init__(
         self,
