@@ -23,9 +23,13 @@ from rmls.core.options import (
 
 NAN, INF = float("nan"), float("inf")
 KINDS = {
-    "whole": (whole(1), [1, np.int64(5), 10**400], [0, True, 1.0, "1", None, "auto"]),
+    "whole": (
+        whole(1),
+        [1, np.int64(5), 2**63 - 1],
+        [0, True, 1.0, "1", None, "auto", 2**63, 10**5000],
+    ),
     "number": (number(), [0, 0.5, np.float32(2)], [-1, NAN, INF, -INF, True, "1", None]),
-    "positive": (positive(), [1e-300, 10**400], [0, -1, NAN, INF]),
+    "positive": (positive(), [1e-300, 1e300], [0, -1, NAN, INF, 10**400, 10**5000]),
     "share": (share(), [0.5], [0, 1, -1, NAN, "0.5"]),
     "share with ends": (share(ends=True), [0, 1, 0.5], [-0.1, 1.1, NAN]),
     "choice": (choice("a", "b"), ["a", "b"], ["c", "A", 1, None, ["a"]]),

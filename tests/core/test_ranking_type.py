@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -133,3 +134,95 @@ def test_rankings_without_rows_or_labels_are_rankings() -> None:
 def test_scores_that_are_no_table_are_refused() -> None:
     with pytest.raises(InputError, match="scores must be 2-d"):
         Ranking.from_dense([1.0, 2.0])
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def describe_ragged() -> tuple[Ranking, list[list[int]]]:
+    """`make_ragged` with a probability of 0.1 times the label, a rest, and names."""
+    ranking, labels = make_ragged()
+    chances = (ranking.labels / np.float32(10)).astype(np.float32)
+    ranking = replace(ranking, rest=np.float32([1, 2, 3, 4]))
+    return ranking.described(chances, ["a", "b", "c", "d", "e"]), labels
+
+
+def test_a_row_reads_as_names_scores_and_probabilities() -> None:
+    ranking, _ = describe_ragged()
+    assert ranking[0] == [("e", 1.0, pytest.approx(0.4)), ("a", 0.75, 0.0)]
+    assert ranking[-3] == []
+    assert ranking[2][1].label == "b"
+    assert ranking[np.int64(3)][0].score == 1.0
+    assert [len(row) for row in ranking] == [2, 0, 3, 1]
+    for row in (4, -5):
+        with pytest.raises(IndexError, match="of a ranking of 4 rows"):
+            ranking[row]
+
+
+def test_without_names_and_probabilities_there_are_numbers_and_none() -> None:
+    ranking, labels = make_ragged()
+    assert ranking.to_lists() == labels
+    assert ranking[0][0] == (4, 1.0, None)
+
+
+@pytest.mark.parametrize("names", [list("abcde"), np.array(list("abcde")), tuple("abcde")])
+def test_lists_hold_names_best_first(names) -> None:
+    ranking, labels = make_ragged()
+    found = ranking.described(names=names).to_lists()
+    assert found == [["abcde"[label] for label in row] for row in labels]
+    assert type(found[0][0]) is str
+
+
+@pytest.mark.parametrize("rows", [slice(1, 3), slice(None), slice(None, None, -1), slice(9, 12)])
+def test_slices_are_rankings_of_these_rows(rows: slice) -> None:
+    ranking, labels = describe_ragged()
+    part = ranking[rows]
+    assert as_lists(part) == labels[rows]
+    assert [list(row) for row in part] == [ranking[row] for row in range(4)[rows]]
+    assert part.rest is not None
+    assert part.rest.tolist() == [1, 2, 3, 4][rows]
+
+
+def test_probabilities_follow_their_entries() -> None:
+    ranking, _ = describe_ragged()
+    for part in (ranking.top(1), ranking.where(ranking.labels % 2 == 0), ranking.take([2, 0])):
+        assert part.probabilities is not None
+        np.testing.assert_allclose(part.probabilities, part.labels / 10, rtol=1e-6)
+        assert part.names == ranking.names
+    stacked = Ranking.stack([ranking, ranking])
+    assert stacked.to_lists() == 2 * ranking.to_lists()
+    assert stacked.probabilities is not None
+    matrix = ranking.to_csr(probabilities=True)
+    assert matrix[2].toarray().ravel().tolist() == pytest.approx([0, 0.1, 0.2, 0.3, 0])
+    with pytest.raises(InputError, match="no probabilities"):
+        make_ragged()[0].to_csr(probabilities=True)
+
+
+def test_the_probability_of_what_is_dropped_goes_to_the_rest() -> None:
+    ranking, _ = describe_ragged()
+    rest = ranking.top(1).rest
+    assert rest is not None
+    assert rest.tolist() == pytest.approx([1.0, 2.0, 3.4, 4.0])
+
+
+def test_it_prints_as_a_few_rows_of_names() -> None:
+    ranking, _ = describe_ragged()
+    assert repr(ranking).splitlines() == [
+        "Ranking of 4 rows, 5 labels; probabilities in brackets",
+        "0: e 1 (0.4), a 0.75 (0)",
+        "1: -",
+        "2: c 1 (0.2), b 0.75 (0.1), d 0.5 (0.3)",
+        "3: a 1 (0)",
+    ]
+    many = Ranking.from_dense(np.zeros((100_000, 9)))
+    assert len(repr(many).splitlines()) == 7
+    assert "and 4 more" in repr(many)
+    assert "and 99,995 more rows" in repr(many)
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    ranking, _ = make_ragged()
+    with pytest.raises(InputError, match="2 probabilities were given; the ranking needs 6"):
+        ranking.described(np.zeros(2, np.float32))
+    with pytest.raises(InputError, match="1 names were given; the ranking needs 5"):
+        ranking.described(names=["a"])

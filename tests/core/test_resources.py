@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,11 @@ from rmls.core import resources
 from rmls.core.errors import InputError, MissingExtraError
 from rmls.core.optional import import_extra
 from rmls.core.resources import available_memory, count_threads, require_memory
+
+
+@pytest.fixture(autouse=True)
+def outside_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "OWN_GROUPS", Path("no such file"))
 
 
 @pytest.mark.parametrize(
@@ -65,6 +71,15 @@ def test_available_memory_is_read_in_bytes(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(resources, "Path", lambda name: MemoryInfo())
     assert available_memory() == 3 * 1024
+
+
+def test_a_limit_on_the_addresses_of_the_process_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (1 << 50, 1 << 50))
+    monkeypatch.setattr(resources, "_words", lambda path: [str(2**50 // resource.getpagesize())])
+    assert list(resources._address_space()) == [0]
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (resource.RLIM_INFINITY,) * 2)
+    assert not list(resources._address_space())
 
 
 def test_a_missing_extra_is_named_with_the_command_to_install_it() -> None:

@@ -10,7 +10,15 @@ from matrices import FORMS
 from scipy import sparse
 
 from rmls.core.errors import InputError
-from rmls.core.sparse import as_feature_csr, as_label_csr, is_row_pointer, label_counts
+from rmls.core.ranking import Ranking
+from rmls.core.sparse import (
+    as_feature_csr,
+    as_label_csr,
+    check_csr,
+    check_sparse,
+    is_row_pointer,
+    label_counts,
+)
 
 TABLE = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.5, 0.0, -3.0]])
 LABELS = np.array([[0, 1, 1], [0, 0, 0], [1, 0, 1]])
@@ -118,3 +126,55 @@ def test_a_row_pointer_of_any_whole_type_is_known() -> None:
     for dtype in ("u1", "i4", "u8", "i8"):
         assert is_row_pointer(np.array([0, 0, 2], dtype), 2, 2)
     assert not is_row_pointer(np.array([0, 0, 2]), 3, 2)
+
+
+# -- matrices of users whose parts do not belong together ----------------------------------------
+
+
+def broken(form: str, part: str, dtype: str = "int32") -> Any:
+    """Return a matrix of a form with one part changed after it was made."""
+    matrix = sparse.csr_matrix(np.ones((4, 6), np.float32)).asformat(form)
+    if form == "lil":
+        matrix.rows[1][0] = 10**9
+    elif form == "coo":
+        changed = matrix.coords[0].astype(dtype)
+        changed[2] = 10**9 if part == "far" else -1
+        matrix.coords = (changed, matrix.coords[1])
+    elif part == "pointer":
+        matrix.indptr = matrix.indptr.astype(dtype)
+        matrix.indptr[1] = 10**9
+    elif part == "short":
+        matrix.data = matrix.data[:-1]
+    else:
+        matrix.indices = matrix.indices.astype(dtype)
+        matrix.indices[2] = 10**9 if part == "far" else -1
+    return matrix
+
+
+FORMATS = ("csr", "csc", "bsr", "coo", "lil")
+BROKEN = [
+    (form, part, dtype)
+    for form in FORMATS
+    for part in ("pointer", "far", "negative", "short")
+    for dtype in ("int32", "int64")
+]
+
+
+@pytest.mark.parametrize("case", BROKEN, ids="-".join)
+@pytest.mark.parametrize("read", [as_feature_csr, as_label_csr, Ranking.from_csr])
+def test_a_matrix_that_would_lead_outside_is_refused(case: tuple, read: Any) -> None:
+    with pytest.raises(InputError, match=r"(does not fit|outside its|indices for)"):
+        read(broken(*case))
+
+
+@pytest.mark.parametrize("form", [*FORMATS, "dok", "dia"])
+@pytest.mark.parametrize("made", [sparse.csr_matrix, sparse.csr_array])
+def test_a_good_matrix_of_any_form_passes(form: str, made: Any) -> None:
+    check_sparse(made(TABLE).asformat(form), "X")
+    check_sparse(made((0, 3)).asformat(form), "X")
+
+
+def test_unsorted_and_repeated_indices_are_a_matrix() -> None:
+    for dtype in ("int32", "int64", "uint16"):
+        parts = np.array([2, 0, 2], dtype), np.array([0, 3], dtype)
+        check_csr(np.ones(3), *parts, (1, 3), "X")

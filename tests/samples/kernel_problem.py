@@ -59,6 +59,7 @@ def make_objective(**changes):
         "max_label_norm": np.zeros(0, np.float32),
         "gradient_floor": np.float32(0),
         "label_weight": np.ones(N_LABELS, np.float32),
+        "elementwise": False,
     }
     return Objective(**{**values, **changes})
 
@@ -94,7 +95,7 @@ def slow_loss(params, labels, weights, loss, activation, shift=0.0):
     target = np.where(np.isin(labels, RELEVANT), 1.0, -1.0)
     values = {
         0: np.logaddexp(0, -target * scores),
-        1: (scores - (target + 1) / 2) ** 2,
+        1: (scores - (target + 1) / 2) ** 2 / 2,
         2: np.maximum(0, 1 - target * scores) ** 2,
     }
     return float(weights @ (values[loss] if loss in values else slow_focus(scores, target, FOCUS)))

@@ -46,7 +46,10 @@ DRAWS_PER_LABEL = (
 ESTIMATORS: dict[str, type] = {
     name: found
     for name in rmls.models.__all__
-    if isinstance(found := getattr(rmls.models, name), type) and issubclass(found, BaseEstimator)
+    # Those that read texts have suites of their own, with texts as rows.
+    if name not in rmls.models.READS_TEXT
+    and isinstance(found := getattr(rmls.models, name), type)
+    and issubclass(found, BaseEstimator)
 }
 NAMES = ["advice", "budget", "court", "duty", "export", "farm"]
 
@@ -102,6 +105,12 @@ def interrupt_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
         return original(self, at, *rest)
 
     monkeypatch.setattr(Training, "run_pass", run_pass)
+
+
+def train_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a training use its threads however small it is."""
+    monkeypatch.setattr("rmls.models.rmls.sgd.SMALL_PASS", 0)
+    monkeypatch.setattr("rmls.models.rmls.sgd.VISITS_A_THREAD", 1)
 
 
 def plain_params(model: Any) -> dict[str, Any]:

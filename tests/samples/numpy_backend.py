@@ -65,7 +65,7 @@ class NumpyPasses:
     def _step(self, name: str, places: Any, gradient: np.ndarray, rate: float) -> None:
         theta, sums = getattr(self.params, name), getattr(self.sums, name)
         square = gradient**2
-        if theta.ndim == 2 and sums.shape[1] == 1:
+        if theta.ndim == 2 and not self.objective.elementwise:
             square = square.mean(axis=1, keepdims=True)
         sums[places] += square
         theta[places] -= rate * gradient / np.sqrt(sums[places])
@@ -144,7 +144,13 @@ class NumpyBackend:
         return np.einsum("ij,ij->i", vectors[labels], hidden[pairs.rows])
 
     def solve_classifiers(
-        self, problem: Any, pairs: Pairs, duals: np.ndarray, n_features: int, n_threads: int
+        self,
+        problem: Any,
+        pairs: Pairs,
+        duals: np.ndarray,
+        n_features: int,
+        n_threads: int,
+        tick: Any = None,
     ) -> tuple[np.ndarray, ...]:
         """Gradient descent on the squared hinge of every label, in the primal."""
         X = as_matrix(Csr(problem.x_indptr, problem.x_indices, problem.x_data), n_features)

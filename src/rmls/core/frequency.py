@@ -107,6 +107,6 @@ def propensities(
     if b <= 0:
         raise InputError(f"b must be above 0; got {b}.")
     # Jain, Prabhu and Varma, KDD 2016; below n = e their C is negative.
-    c = max(0.0, np.log(n_samples) - 1) * (b + 1) ** a
+    c = max(0.0, np.log(float(n_samples)) - 1) * (b + 1) ** a
     result: NDArray[np.float64] = 1 / (1 + c * (counts + b) ** -a)
     return result

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any, Literal, cast
+from math import isfinite
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,8 @@ from scipy import sparse
 from rmls.core.errors import InputError
 from rmls.core.sparse import as_label_csr
 
+LONGEST_SHOWN = 60
+MAX_ARRAY_BYTES = 1 << 26
 Container = Literal["dense", "sparse", "frame", "names", "single"]
 CONTAINERS: tuple[Container, ...] = ("dense", "sparse", "frame", "names", "single")
 
@@ -31,6 +32,8 @@ class LabelSpace:
         One name (or class) per label; label numbers where none were given.
     dtype : str
         Type of a dense 0/1 array or of the classes.
+    library : {"pandas", "polars", "pyarrow"}
+        Whose frame it was.
 
     Examples
     --------
@@ -44,6 +47,7 @@ class LabelSpace:
     container: Container
     names: list[Any]
     dtype: str = "int64"
+    library: str = "pandas"
 
     @property
     def n_labels(self) -> int:
@@ -58,12 +62,12 @@ class LabelSpace:
     @property
     def classes(self) -> NDArray[Any]:
         """The names as an array, in the type of a 1-d ``y``."""
-        if self.is_single:
+        if self.is_single and np.dtype(self.dtype).kind not in "US":
             return np.asarray(self.names, dtype=np.dtype(self.dtype))
-        return np.asarray(self.names)
+        return _as_array(self.names)
 
-    def restore(self, sets: sparse.csr_matrix) -> Any:
-        """Return label sets in the container that was read."""
+    def restore(self, sets: sparse.csr_matrix, like: Any = None) -> Any:
+        """Return label sets in the container that was read, indexed as the frame ``like`` is."""
         if self.container == "sparse":
             return sets
         if self.container == "names":
@@ -73,23 +77,82 @@ class LabelSpace:
             return self.classes[sets.indices]
         dense = sets.toarray().astype(self.dtype)
         if self.container == "frame":
-            from pandas import DataFrame
+            from rmls.core.tables import make_table
 
-            return DataFrame(dense, columns=self.names)
+            return make_table(dense, self.names, self.library, like)
         return dense
 
     def read_more(self, Y: Any) -> sparse.csr_matrix:
         """Read further labels of the same problem; unknown ones are an error."""
-        if self.container == "names" and isinstance(Y, Iterable) and not sparse.issparse(Y):
-            return _read_names(Y, self.names)[1]
-        space, matrix = read_labels(Y, classes=self.names if self.is_single else None)
+        matrix, unknown = self.read_truth(Y)
+        if unknown:
+            raise InputError(f"Y names the label {unknown[0]!r}, which is not known.")
+        return matrix
+
+    def read_truth(self, Y: Any) -> tuple[sparse.csr_matrix, list[Any]]:
+        """Read labels of the same problem; returns them, and the unknown ones among them.
+
+        Unknown labels have columns behind those of the known ones. Labels are matched by name where
+        both sides have names, and by column otherwise.
+        """
+        is_table = hasattr(Y, "columns") or getattr(Y, "ndim", 1) == 2
+        if self.container == "names" and isinstance(Y, Iterable) and not is_table:
+            # Here [[0], [1]] are names, whatever else they could be.
+            from rmls.core.label_rows import read_name_rows
+
+            space, matrix = read_name_rows(Y, may_be_empty=True)
+        else:
+            space, matrix = read_labels(Y)
         if space.is_single != self.is_single:
             raise InputError("Y must keep its form: 1-d classes and label sets cannot be mixed.")
-        if matrix.shape[1] != self.n_labels:
+        if not self._knows_by_name(space):
+            if matrix.shape[1] != self.n_labels:
+                raise InputError(
+                    f"Y has {matrix.shape[1]} labels but the model was fitted with {self.n_labels}."
+                )
+            return matrix, []
+        matrix, unknown = match_columns(matrix, space.names, self.names)
+        # A test set may have none but rare labels; other columns are those of another problem.
+        by_column = space.container == "frame" or self.container in ("dense", "sparse")
+        if by_column and len(unknown) == space.n_labels > 0:
             raise InputError(
-                f"Y has {matrix.shape[1]} labels but the model was fitted with {self.n_labels}."
+                f"Y has no label that the model knows, such as {shown(self.names[0])}; "
+                f"its first one is {shown(unknown[0])}."
             )
-        return matrix
+        return matrix, unknown
+
+    def _knows_by_name(self, other: LabelSpace) -> bool:
+        """Tell whether labels of ``other`` are found by their names, or by their place."""
+        if other.container != "frame":
+            return other.container in ("names", "single")
+        return self.container in ("frame", "names") or all(isinstance(n, str) for n in self.names)
+
+
+def match_columns(
+    Y: sparse.csr_matrix, own: Sequence[Any], names: Sequence[Any]
+) -> tuple[sparse.csr_matrix, list[Any]]:
+    """Move the columns of ``Y``, called ``own``, to where ``names`` has them.
+
+    Returns
+    -------
+    matrix : CSR matrix, shape (n_samples, n_names + n_unknown)
+    unknown : list
+        What ``names`` lacks, in the order of the columns behind.
+
+    Examples
+    --------
+    >>> Y, unknown = match_columns(sparse.csr_matrix([[1, 0, 1]]), ["b", "a", "c"], ["a", "b"])
+    >>> Y.toarray().tolist(), unknown
+    ([[0, 1, 1]], ['c'])
+    """
+    position = {name: column for column, name in enumerate(names)}
+    unknown = [name for name in own if name not in position]
+    position.update({name: len(names) + place for place, name in enumerate(unknown)})
+    target = np.array([position[name] for name in own], dtype=np.int64)
+    moved = sparse.csr_matrix(
+        (Y.data, target[Y.indices], Y.indptr), shape=(Y.shape[0], len(names) + len(unknown))
+    )
+    return as_label_csr(moved), unknown
 
 
 def read_labels(
@@ -117,30 +180,86 @@ def read_labels(
     if sparse.issparse(Y):
         matrix = as_label_csr(Y)
         return LabelSpace("sparse", _column_names(matrix, names)), matrix
-    if hasattr(Y, "columns") and hasattr(Y, "to_numpy"):
-        table = np.asarray(Y.to_numpy())
-        # A single column of anything else holds classes and is read as an array below.
-        if table.shape[1] > 1 or _is_zero_one(table):
-            matrix = as_label_csr(table)
-            columns = _column_names(matrix, list(Y.columns) if names is None else names)
-            return LabelSpace("frame", columns, table.dtype.name), matrix
-    if _holds_name_lists(Y):
-        return _read_names(Y, classes)
-    array = np.asarray(Y)
-    # One column of 0 and 1 is one label; other values are classes of a 1-d y.
-    if array.ndim == 2 and array.shape[1] == 1 and not _is_zero_one(array):
-        from sklearn.exceptions import DataConversionWarning
+    if hasattr(Y, "columns"):
+        from rmls.core.tables import columns_of, library_of, to_array
 
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected; it is read as classes.",
-            DataConversionWarning,
-            stacklevel=3,
-        )
-        array = array.ravel()
+        table = to_array(Y)
+        # A single column of anything else holds classes and is read as an array below.
+        if table.shape[1] > 1 or is_zero_one(table):
+            matrix = as_label_csr(table)
+            columns = _column_names(matrix, columns_of(Y) if names is None else names)
+            return LabelSpace("frame", columns, table.dtype.name, library_of(Y)), matrix
+        Y = table
+    from rmls.core.label_rows import holds_name_lists, read_array, read_classes, read_name_rows
+
+    if holds_name_lists(Y):
+        return read_name_rows(Y, classes)
+    array = read_array(Y)
     if array.ndim == 1:
-        return _read_classes(array, classes)
+        return read_classes(array, classes)
     matrix = as_label_csr(array)
     return LabelSpace("dense", _column_names(matrix, names), array.dtype.name), matrix
+
+
+def check_names(names: Sequence[Any], what: str = "label") -> list[Any]:
+    """Return names as plain values that every file can hold, or say which of them cannot be.
+
+    Examples
+    --------
+    >>> check_names(["tax", "law"])
+    ['tax', 'law']
+    >>> check_names(["tax", 1, "1"])
+    Traceback (most recent call last):
+    rmls.core.errors.InputError: the labels 1 and '1' (columns 1 and 2) have the same name; ...
+    """
+    plain = [plain_name(name, what) for name in names]
+    texts = [str(name) for name in plain]
+    check_texts(texts, what)
+    if len(set(texts)) < len(texts):
+        first: dict[str, int] = {}
+        # A name that is there already is found at its first place.
+        i, j = next((first[t], at) for at, t in enumerate(texts) if first.setdefault(t, at) != at)
+        raise InputError(
+            f"the {what}s {shown(plain[i])} and {shown(plain[j])} (columns {i} and {j}) have the "
+            f"same name; give every {what} a name of its own."
+        )
+    return plain
+
+
+def check_texts(texts: list[str], what: str, forbidden: str = "\0") -> None:
+    """Refuse names that no file can hold, and those with a forbidden character."""
+    whole = "".join(texts)
+    # All at once, because names come by the million.
+    if _is_utf8(whole) and not (forbidden and forbidden in whole):
+        return
+    wrong = next(t for t in texts if not _is_utf8(t) or (forbidden and forbidden in t))
+    problem = "the character NUL" if _is_utf8(wrong) else "half of a surrogate pair"
+    raise InputError(f"the {what} name {shown(wrong)} holds {problem}, which files cannot hold.")
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def shown(name: Any) -> str:
+    """Return a name as a message quotes it."""
+    text = ascii(name) if isinstance(name, str) and not _is_utf8(name) else repr(name)
+    text = " ".join(text.split("\n"))
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
+
+
+def _as_array(names: list[Any]) -> NDArray[Any]:
+    """Return names as an array of texts or numbers, or of objects where that serves better."""
+    texts = [isinstance(name, str) for name in names]
+    mixed = any(texts) and not all(texts)
+    # Every text of an array takes the room of the longest one.
+    if mixed or (any(texts) and 4 * len(names) * max(map(len, names)) > MAX_ARRAY_BYTES):
+        return np.array(names, dtype=object)
+    return np.asarray(names)
 
 
 def _column_names(matrix: sparse.csr_matrix, names: Sequence[Any] | None) -> list[Any]:
@@ -149,79 +268,25 @@ def _column_names(matrix: sparse.csr_matrix, names: Sequence[Any] | None) -> lis
         raise InputError("Y has no columns; it needs at least one label.")
     if names is None:
         return list(range(n_labels))
+    if not hasattr(names, "__len__") or isinstance(names, (str, bytes)):
+        raise InputError(f"label_names must be a list of names; got {shown(names)}.")
     if len(names) != n_labels:
         raise InputError(f"{len(names)} label names were given for {n_labels} labels.")
-    return list(names)
+    return check_names(names)
 
 
-def _is_zero_one(array: NDArray[Any]) -> bool:
-    return array.dtype.kind in "biuf" and bool(((array == 0) | (array == 1)).all())
-
-
-def _holds_name_lists(Y: Any) -> bool:
-    """Tell lists of names from numbers: the members are lists, tuples or sets, not a 0/1 table."""
-    if isinstance(Y, np.ndarray) and (Y.ndim != 1 or Y.dtype != object):
-        return False
-    if not isinstance(Y, Iterable) or isinstance(Y, (str, bytes)):
-        return False
-    rows = list(Y)
-    if not rows or not all(isinstance(row, (list, tuple, set, frozenset)) for row in rows):
-        return False
-    # Sets and lists of different lengths can be no matrix; else the values decide.
-    if any(isinstance(row, (set, frozenset)) for row in rows) or len({len(r) for r in rows}) > 1:
-        return True
-    return len(rows[0]) == 0 or not _is_zero_one(np.asarray(rows))
-
-
-def _read_names(Y: Any, classes: Sequence[Any] | None) -> tuple[LabelSpace, sparse.csr_matrix]:
-    # A name twice in a row counts once.
-    rows = [list(dict.fromkeys(_plain(name) for name in row)) for row in Y]
-    found = set(chain.from_iterable(rows))
-    if classes is None:
-        if not found:
-            raise InputError("Y names no label at all; at least one row needs a label.")
-        # Numbers and texts do not compare: numbers come first.
-        names = sorted(found, key=lambda name: (isinstance(name, str), name))
-    else:
-        names = [_plain(name) for name in classes]
-    column = {name: index for index, name in enumerate(names)}
-    unknown = found - column.keys()
-    if unknown:
-        raise InputError(f"Y names the label {min(unknown, key=str)!r}, which is not known.")
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    indices = np.fromiter((column[name] for row in rows for name in row), np.int32, int(indptr[-1]))
-    matrix = sparse.csr_matrix(
-        (np.ones(len(indices), np.int32), indices, indptr), shape=(len(rows), len(names))
-    )
-    return LabelSpace("names", names), as_label_csr(matrix)
-
-
-def _plain(name: Any) -> Any:
-    """Return a label name as a plain Python value that JSON can hold."""
+def plain_name(name: Any, what: str = "label") -> Any:
+    """Return a name as a plain Python value that JSON can hold."""
     value = name.item() if isinstance(name, np.generic) else name
-    if not isinstance(value, (str, int, float)) or value != value:
-        raise InputError(f"a label name must be a string or a number; got {name!r}.")
-    return value
+    if type(value) is str:
+        return value
+    if not isinstance(value, (str, int, float)) or (
+        isinstance(value, float) and not isfinite(value)
+    ):
+        raise InputError(f"a {what} name must be a string or a number; got {shown(name)}.")
+    return str(value) if isinstance(value, str) else value
 
 
-def _read_classes(
-    y: NDArray[Any], classes: Sequence[Any] | None
-) -> tuple[LabelSpace, sparse.csr_matrix]:
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import assert_all_finite
-
-    if y.dtype.kind in "fc":
-        assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    known = np.unique(y) if classes is None else np.unique(np.asarray(classes))
-    # An unknown class finds a place as well; the comparison below reveals it.
-    labels = np.minimum(np.searchsorted(known, y), len(known) - 1)
-    if len(y) and not (known[labels] == y).all():
-        unknown = y[known[labels] != y][0]
-        raise InputError(f"y holds the class {unknown!r}, which is not known.")
-    matrix = sparse.csr_matrix(
-        (np.ones(len(y), np.int32), labels.astype(np.int32), np.arange(len(y) + 1)),
-        shape=(len(y), len(known)),
-    )
-    space = LabelSpace("single", cast(list[Any], known.tolist()), known.dtype.str)
-    return space, as_label_csr(matrix)
+def is_zero_one(array: NDArray[Any]) -> bool:
+    """Tell whether an array holds the numbers 0 and 1 and nothing else."""
+    return array.dtype.kind in "biuf" and bool(((array == 0) | (array == 1)).all())

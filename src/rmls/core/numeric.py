@@ -7,11 +7,16 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rmls.core.resources import for_blocks
+
+# Numbers looked at together: they stay in the cache between the two looks.
+LOOK = 1 << 16
 F = TypeVar("F", bound=np.floating[Any])
 Floats = NDArray[np.float64]
 
 # Keeps the Hessian invertible where all rows are far out on the curve.
 MIN_CURVATURE = 1e-9
+BLOCK_ROWS = 8192
 
 
 def sigmoid(logits: NDArray[F]) -> NDArray[F]:
@@ -38,6 +43,22 @@ def softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     # The largest power is exp(0) = 1, so that none overflows.
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float32)
+
+
+def are_finite(values: NDArray[Any]) -> bool:
+    """Tell whether all numbers of an array are finite, without a copy of it.
+
+    Examples
+    --------
+    >>> are_finite(np.ones(3)), are_finite(np.array([0.0, np.inf]))
+    (True, False)
+    """
+    flat = values.reshape(-1)
+    # Both extremes are nan where any number is.
+    return all(
+        np.isfinite(part.min()) and np.isfinite(part.max())
+        for part in (flat[start : start + LOOK] for start in range(0, len(flat), LOOK))
+    )
 
 
 class NewtonSteps(NamedTuple):
@@ -69,6 +90,7 @@ def fit_logistic(
     offset: Any = 0.0,
     ridge: float = 0.0,
     steps: NewtonSteps = TO_THE_END,
+    n_threads: int = 1,
 ) -> Floats:
     """Return the coefficients of a logistic regression on counted or weighted rows.
 
@@ -87,6 +109,8 @@ def fit_logistic(
         The part of the logits that is known.
     ridge : float, default=0.0
     steps : NewtonSteps, optional
+    n_threads : int, default=1
+        The result does not depend on it.
 
     Notes
     -----
@@ -102,12 +126,21 @@ def fit_logistic(
     """
     theta = np.zeros(design.shape[1]) if start is None else np.array(start, dtype=np.float64)
     diagonal = max(ridge, MIN_CURVATURE) * np.eye(len(theta))
+    known = np.broadcast_to(np.asarray(offset), (len(design),))
+
+    def bend(start: int, stop: int) -> tuple[Floats, Floats]:
+        part = slice(start, stop)
+        X, n = design[part], total[part]
+        p = sigmoid(X @ theta.astype(X.dtype) + known[part])
+        # Slope Xᵀ (n p - y), curvature Xᵀ diag(n p (1 - p)) X.
+        curved = (X * (n * p * (1 - p))[:, None]).T @ X
+        return (X.T @ (n * p - positive[part])).astype(np.float64), curved.astype(np.float64)
+
     for _ in range(steps.max_steps):
-        p = sigmoid(design @ theta.astype(design.dtype) + offset)
-        # Slope Xᵀ (n p - y) + λ θ, curvature Xᵀ diag(n p (1 - p)) X + λ I.
-        slope = (design.T @ (total * p - positive)).astype(np.float64) + ridge * theta
-        curved = design * (total * p * (1 - p))[:, None]
-        move = np.linalg.solve((curved.T @ design).astype(np.float64) + diagonal, slope)
+        # Blocks that stay in the cache; their sums do not depend on the number of threads.
+        slopes, curvatures = zip(*for_blocks(bend, len(design), BLOCK_ROWS, n_threads), strict=True)
+        slope = sum(slopes) + ridge * theta
+        move = np.linalg.solve(sum(curvatures) + diagonal, slope)
         length = float(np.abs(move).max())
         theta -= move * min(1.0, steps.max_move / max(length, 1e-12))
         if length < steps.tolerance:

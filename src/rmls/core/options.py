@@ -73,6 +73,9 @@ class Option:
             return
         if not self.accepts(value):
             raise InputError(f"{name} must {_be(self.words)}; got {_shown(value)}.")
+        # Arrays and kernels hold no more; Python's own whole numbers know no limit.
+        if isinstance(value, Integral) and abs(int(value)) >= 2**63:
+            raise InputError(f"{name} must be below 2**63; got {_shown(value)}.")
 
     def read(self, text: str) -> Any:
         """Return the value that a text of the command line stands for; it is not checked."""
@@ -99,7 +102,11 @@ def _be(words: str) -> str:
 
 
 def _shown(value: Any, limit: int = 100) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python writes no number of more than some thousand digits.
+        text = f"a number of {value.bit_length():,} bits"
     return text if len(text) <= limit else text[:limit] + "…"
 
 
@@ -198,6 +205,14 @@ def check_number(name: str, value: Any, *, positive: bool) -> None:
     (_POSITIVE if positive else _NUMBER).check(name, value)
 
 
+def check_numbers(name: str, values: Any, *, signed: bool = False) -> None:
+    """Raise unless ``values`` is a list of finite numbers, none of them negative if not signed."""
+    if not isinstance(values, list):
+        raise InputError(f"{name} must be a list of numbers; got {_shown(values)}.")
+    for value in values:
+        check_number(name, abs(value) if signed and _is_number(value) else value, positive=False)
+
+
 def check_share(name: str, value: Any) -> None:
     """Raise unless ``value`` lies strictly between 0 and 1."""
     share().check(name, value)
@@ -252,6 +267,7 @@ def read_seed(random_state: Any) -> int:
         if int(random_state) >= 2**63:
             raise InputError(f"random_state must be below 2**63; got {random_state}.")
         return int(random_state)
+    seed().check("random_state", random_state)
     from sklearn.utils import check_random_state
 
     # A draw moves the generator on, so that a second call gets another seed.

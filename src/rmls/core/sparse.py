@@ -16,6 +16,8 @@ from scipy import sparse
 from rmls.core.errors import InputError
 
 INT32_MAX = int(np.iinfo(np.int32).max)
+# Up to here a sketch holds every row; 32 kB as text.
+SKETCH_ROWS = 2048
 # Stored entries hashed at a time: temporary arrays of about 1 MB, whatever the matrix.
 BLOCK = 1 << 17
 
@@ -25,6 +27,7 @@ def as_feature_csr(X: Any) -> sparse.csr_matrix:
 
     The input is never modified; it is returned as it is when it is canonical already.
     """
+    check_sparse(X, "X")
     matrix = X
     if not isinstance(X, sparse.csr_matrix) or X.dtype != np.float32:
         matrix = sparse.csr_matrix(X, dtype=np.float32)
@@ -47,12 +50,19 @@ def as_label_csr(Y: Any, name: str = "Y") -> sparse.csr_matrix:
     Traceback (most recent call last):
     rmls.core.errors.InputError: Y must hold only 0 and 1; found 2.
     """
+    check_sparse(Y, name)
     if not sparse.issparse(Y):
-        Y = np.asarray(Y)
+        try:
+            Y = np.asarray(Y)
+        except ValueError:
+            raise InputError(f"{name} must be 2-d (rows × labels); its rows differ.") from None
         if Y.dtype.kind not in "biuf":
             raise InputError(f"{name} must hold only 0 and 1; got values of type {Y.dtype}.")
         if Y.ndim != 2:
             raise InputError(f"{name} must be 2-d (rows × labels); got {Y.ndim} dimension(s).")
+        if Y.dtype.kind == "f" and Y.dtype.itemsize not in (4, 8):
+            # scipy knows no float16, and float128 only in parts.
+            Y = Y.astype(np.float64)
     matrix = sparse.csr_matrix(Y)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -65,6 +75,59 @@ def as_label_csr(Y: Any, name: str = "Y") -> sparse.csr_matrix:
     if matrix.nnz and not matrix.data.all():
         matrix.eliminate_zeros()
     return _narrow_indices(matrix)
+
+
+def check_csr(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    shape: tuple[int, int],
+    name: str,
+) -> None:
+    """Raise one sentence unless three arrays are a CSR matrix of that shape.
+
+    Files, archives and what users pass in are all looked at here: native code trusts the arrays
+    and would read and write wherever they point. Indices may come in any order, and twice.
+
+    Examples
+    --------
+    >>> check_csr(np.ones(2), np.array([0, 5]), np.array([0, 1, 2]), (2, 3), "X")
+    Traceback (most recent call last):
+    rmls.core.errors.InputError: X has an index outside its 3 columns.
+    """
+    n_entries = int(indptr[-1]) if indptr.ndim == 1 and len(indptr) else -1
+    if not is_row_pointer(indptr, shape[0], n_entries):
+        raise InputError(f"{name}_indptr does not fit {shape[0]} rows.")
+    if indices.ndim != 1 or not len(indices) == len(data) == n_entries:
+        raise InputError(
+            f"{name} has {len(indices)} indices for {n_entries} entries and {len(data)} values."
+        )
+    if indices.dtype.kind not in "iu" or not are_within(indices, shape[1]):
+        raise InputError(f"{name} has an index outside its {shape[1]} columns.")
+
+
+def check_sparse(X: Any, name: str) -> None:
+    """Raise one sentence for a sparse matrix of scipy whose parts do not belong together.
+
+    scipy looks at them when a matrix is made, and not at what becomes of them. Anything that is
+    not sparse passes.
+    """
+    if not sparse.issparse(X):
+        return
+    given: Any = X
+    # Lists and dictionaries of entries are looked at in the form that they are read in.
+    if given.format in ("lil", "dok"):
+        given = given.tocsr() if given.format == "lil" else given.tocoo()
+    form = given.format
+    if form in ("csr", "csc", "bsr") and given.ndim == 2:
+        rows, columns = given.shape if form != "csc" else given.shape[::-1]
+        if form == "bsr":
+            rows, columns = rows // given.blocksize[0], columns // given.blocksize[1]
+        check_csr(given.data, given.indices, given.indptr, (int(rows), int(columns)), name)
+    elif form == "coo":
+        for places, limit in zip(given.coords, given.shape, strict=True):
+            if len(places) != len(given.data) or not are_within(places, int(limit)):
+                raise InputError(f"{name} has an index outside its shape {given.shape}.")
 
 
 def is_row_pointer(indptr: NDArray[Any], n_rows: int, n_entries: int) -> bool:
@@ -122,15 +185,46 @@ def distinct_rows(
     >>> rows.tolist(), weights.tolist()
     ([0], [3.0])
     """
-    # Mixed once more before it meets Y: equal patterns in X and Y must not cancel.
-    # The constant is 2**64 over the golden ratio, the increment of SplitMix64.
-    prints = _mix(fingerprints(X) + np.uint64(0x9E3779B97F4A7C15)) ^ fingerprints(Y)
+    prints = row_prints(X, Y)
     used = np.flatnonzero(weights > 0)
     # Sorted by print, so that the order depends on content alone.
     _, first, group = np.unique(prints[used], return_index=True, return_inverse=True)
     totals = np.zeros(len(first))
     np.add.at(totals, group, weights[used])
     return used[first].astype(np.int64), totals
+
+
+def row_prints(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> NDArray[np.uint64]:
+    """Return a hash of every (x, y) pair."""
+    # Mixed once more before it meets Y: equal patterns in X and Y must not cancel.
+    # The constant is 2**64 over the golden ratio, the increment of SplitMix64.
+    return np.asarray(_mix(fingerprints(X) + np.uint64(0x9E3779B97F4A7C15)) ^ fingerprints(Y))
+
+
+def sketch_rows(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> NDArray[np.uint64]:
+    """Return the smallest hashes of the distinct (x, y) pairs, ascending: at most 2,048."""
+    return np.unique(_mix(row_prints(X, Y)))[:SKETCH_ROWS]
+
+
+def share_in_sketch(
+    X: sparse.csr_matrix, Y: sparse.csr_matrix, sketch: NDArray[np.uint64]
+) -> tuple[float, int]:
+    """Return which share of some rows are among those of a sketch, and how many were compared.
+
+    Rows whose hash is no larger than the largest of the sketch are compared, which for them tells
+    for sure: all of them where the sketch holds every row, otherwise a fair sample.
+
+    Examples
+    --------
+    >>> X = sparse.csr_matrix(np.arange(8, dtype=np.float32)[:, None])
+    >>> Y = sparse.csr_matrix(np.ones((8, 1), dtype=np.int32))
+    >>> share_in_sketch(X, Y, sketch_rows(X[:6], Y[:6]))
+    (0.75, 8)
+    """
+    hashes = _mix(row_prints(X, Y))
+    if len(sketch) >= SKETCH_ROWS:
+        hashes = hashes[hashes <= sketch[-1]]
+    return float(np.isin(hashes, sketch).mean()) if len(hashes) else 0.0, len(hashes)
 
 
 def canonical_order(

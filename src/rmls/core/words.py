@@ -31,6 +31,21 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def shorten(text: str | bytes, length: int = 60) -> str:
+    """Return text of a user or of a file for a sentence: printable, on one line, not long.
+
+    Examples
+    --------
+    >>> shorten("tax\\nlaw"), shorten(b"caf\\xc3\\xa9"), shorten("a" * 1000, 5)
+    ('tax?law', 'café', 'aaaaa…')
+    """
+    # A letter of UTF-8 has up to four bytes; cut first, because there may be millions.
+    part = text[: 4 * length + 4]
+    letters = part.decode("utf-8", "replace") if isinstance(part, bytes) else part
+    shown = "".join(letter if letter.isprintable() else "?" for letter in letters)
+    return shown if len(shown) <= length and len(text) == len(part) else shown[:length] + "…"
+
+
 def size(n_bytes: float) -> str:
     """Return a number of bytes in the unit that suits it, each 1000 times the one before.
 
@@ -62,9 +77,11 @@ def read_size(name: str, value: Any) -> int:
     """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", str(value).strip())
     unit = UNITS.get(match[2].lower()) if match else None
-    if match is None or unit is None or float(match[1]) <= 0:
+    n_bytes = 0.0 if match is None or unit is None else float(match[1]) * unit
+    # No machine addresses more than 2^63 bytes.
+    if match is None or not 0 < n_bytes < 2**63:
         raise InputError(f"{name} is a size such as 8GB or 500 MB; got {value!r}.")
-    return int(float(match[1]) * unit)
+    return int(n_bytes)
 
 
 def seconds(time: float) -> str:
