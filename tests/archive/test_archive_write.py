@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from archive_samples import MANIFEST, one_sentence, write_sample
 
 from rmls.archive import read_archive, write_archive, writing
+from rmls.core import files
 from rmls.core.errors import ArchiveError
+from rmls.core.files import lock_folder, unlock
 
 ONES = {"ones": np.ones(3, dtype=np.float32)}
 
@@ -126,6 +131,43 @@ def test_overwriting_can_be_forbidden(tmp_path: Path) -> None:
     assert read_archive(tmp_path / "model").manifest == MANIFEST
 
 
+def test_a_model_that_appears_meanwhile_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files = writing._write_files
+
+    def disturbed(*arguments: object) -> None:
+        monkeypatch.undo()
+        write_files(*arguments)
+        write_archive(tmp_path / "model", {"theirs": True}, ONES)
+
+    monkeypatch.setattr(writing, "_write_files", disturbed)
+    assert "exists" in refused(tmp_path / "model", {"ours": True}, ONES, overwrite=False)
+    assert read_archive(tmp_path / "model").manifest == {"theirs": True}
+    assert entries(tmp_path) == ["model"]
+
+
+def test_a_lock_that_somebody_holds_on_the_folder_is_none_of_ours(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    held = lock_folder(tmp_path, wait=False)
+    try:
+        write_archive(tmp_path / "model", MANIFEST, ONES)
+    finally:
+        unlock(held)
+    assert entries(tmp_path) == ["model"]
+
+
+def test_a_writer_that_hangs_is_told_instead_of_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fcntl")
+    monkeypatch.setattr(files, "PATIENCE", 0.05)
+    with files.name_locked(tmp_path / "model"):
+        assert "another process has held" in refused(tmp_path / "model", MANIFEST, ONES)
+    write_archive(tmp_path / "model", MANIFEST, ONES)
+    assert entries(tmp_path) == ["model"]
+
+
 def test_writing_through_a_link_replaces_what_it_points_to(tmp_path: Path) -> None:
     write_sample(tmp_path / "model")
     (tmp_path / "latest").symlink_to("model")
@@ -193,3 +235,80 @@ def test_temporary_folders_of_dead_runs_are_cleaned_and_live_ones_kept(tmp_path:
     write_archive(tmp_path / "model", {}, ONES)
     assert entries(tmp_path) == [".model.tmp-mine", "model"]
     assert (stranger / "notes.txt").read_text() == "mine"
+
+
+STEPS = ("mkdir", "open", "fsync", "rename", "unlink", "rmdir")
+
+
+def fail_at(step: int, number: int, patch: pytest.MonkeyPatch) -> list[str]:
+    """Let the ``step``-th call of the system fail; returns the list of all that were made."""
+    done: list[str] = []
+
+    def counted(name: str, function: Callable) -> Callable:
+        def call(*arguments: Any, **options: Any) -> Any:
+            done.append(name)
+            if len(done) == step + 1:
+                raise OSError(number, os.strerror(number))
+            return function(*arguments, **options)
+
+        return call
+
+    for name in STEPS:
+        patch.setattr(os, name, counted(name, getattr(os, name)))
+    patch.setattr("builtins.open", counted("open", open))
+    return done
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+@pytest.mark.parametrize("existing", [True, False])
+def test_an_error_at_every_single_step_leaves_the_old_version_or_the_new(
+    tmp_path: Path, existing: bool, number: int
+) -> None:
+    path, step = tmp_path / "model", 0
+    while True:
+        writing.remove_archive(path)
+        if existing:
+            write_archive(path, {"version": 1}, ONES)
+        with pytest.MonkeyPatch.context() as patch:
+            done = fail_at(step, number, patch)
+            try:
+                write_archive(path, {"version": 2}, ONES)
+                wanted = 2
+            except ArchiveError as error:
+                wanted, sentence = 1, str(error)
+        if wanted == 1:
+            assert os.strerror(number) in sentence
+        if existing or wanted == 2:
+            assert read_archive(path).manifest == {"version": wanted}
+        else:
+            assert not path.exists()
+        write_archive(path, {"version": 3}, ONES)
+        assert read_archive(path).manifest == {"version": 3}
+        assert entries(tmp_path) == ["model"]
+        if len(done) <= step:
+            break
+        step += 1
+    assert step > 10
+
+
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_disk_that_is_full_at_any_byte_leaves_what_was_there(
+    tmp_path: Path, existing: bool
+) -> None:
+    resource = pytest.importorskip("resource")
+    path, arrays = tmp_path / "model", {"large": np.zeros(600)}
+    write_archive(path, {}, arrays)
+    largest = max(file.stat().st_size for file in path.iterdir())
+    writing.remove_archive(path)
+    if existing:
+        write_archive(path, MANIFEST, ONES)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for size in range(0, largest, largest // 40):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        try:
+            assert "File too large" in refused(path, {}, arrays)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert entries(tmp_path) == (["model"] if existing else [])
+    if existing:
+        assert read_archive(path).manifest == MANIFEST

@@ -48,7 +48,11 @@ def test_a_model_saved_before_answers_as_it_did(folder: Path) -> None:
         model.label_counts_.size,
     )
     assert_same_ranking(model.rank(X, BEST), ranking)
-    assert plain(model.predict(X)) == wanted["sets"]
+    sets = model.predict(X)
+    if isinstance(sets, list):
+        # Lists of names are best first now; as sets they are what they were.
+        sets = [sorted(row) for row in sets]
+    assert plain(sets) == wanted["sets"]
     assert hasattr(model, "predict_proba") == ("probabilities" in wanted)
     if "probabilities" in wanted:
         assert_close(model.predict_proba(X), wanted["probabilities"])

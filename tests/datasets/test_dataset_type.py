@@ -64,3 +64,10 @@ def test_wrong_input_gives_one_sentence(build, sentence):
         build()
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["label_names", "feature_names"])
+def test_a_name_that_no_file_can_hold_is_refused(kind):
+    with pytest.raises(InputError, match="half of a surrogate pair"):
+        Dataset([[1.0]], [[1]], **{kind: ["half \ud800"]})
+    assert getattr(Dataset([[1.0]], [[1]], **{kind: ["whole 😀"]}), kind) == ["whole 😀"]

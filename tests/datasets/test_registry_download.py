@@ -9,8 +9,7 @@ import threading
 import pytest
 
 from rmls.core.errors import RmlsError
-from rmls.datasets import _catalogue, available, download, load
-from rmls.datasets import io as registry
+from rmls.datasets import _catalogue, available, download, load, registry
 from rmls.datasets._download import DownloadError, fetch
 
 CONTENT = b"2 3 2\n0,1 0:1 2:.5\n 1:2\n"

@@ -41,6 +41,8 @@ BAD = {
         2,
         "feature index is not a whole number: '#'",
     ),
+    "qid without a colon": (".svm", "1 qid 1:1\n", 1, "feature index is not a whole number: 'qid'"),
+    "a word like qid": (".svm", "1 qids:3 1:1\n", 1, "not a whole number: 'qids:3'"),
     "too few rows": (".xmc", "3 3 2\n0 1:1\n", 1, "the header announces 3 rows, the file has 1"),
     "too many rows": (".xmc", "1 3 2\n0 1:1\n0 1:1\n", 1, "announces 1 rows, the file has 2"),
     "huge row count": (".xmc", "999999999999 5 5\n0 1:1\n", 1, "announces 999999999999 rows"),
@@ -94,3 +96,27 @@ def test_names_that_do_not_fit_are_refused(tmp_path):
     (tmp_path / "a.labels.txt").write_bytes(b"\xe9\xe9\n\xff\n")
     with pytest.raises(FileFormatError, match="not UTF-8"):
         load(tmp_path / "a.xmc")
+
+
+def test_a_row_behind_a_carriage_return_is_not_lost(tmp_path):
+    path = tmp_path / "toy.rmls"
+    path.write_bytes(b"#num_feature=9 num_label=2\n1 0:1\n\r 7:2\n\r\n\n\r0 3:1 \n")
+    with pytest.raises(FileFormatError, match="line 6: expected index:value, found '0'"):
+        load(path)
+    path.write_bytes(b"#num_feature=9 num_label=2\n1 0:1\n\r 7:2\n\r\n\n")
+    assert load(path).X.toarray().argmax(axis=1).tolist() == [0, 7]
+
+
+@pytest.mark.parametrize("tail", ["", "\n", " ", "\r", "\n \n", " \n\t", "\n\n"])
+def test_blank_lines_behind_the_announced_rows_are_ignored(tail, tmp_path):
+    path = tmp_path / "toy.xmc"
+    path.write_text("2 3 2\n0 0:1\n 1:1\n" + tail)
+    assert load(path).X.nnz == 2
+
+
+def test_a_name_with_a_nul_is_refused_with_its_file_and_line(tmp_path):
+    path = tmp_path / "toy.xmc"
+    path.write_text("1 1 2\n0 0:1\n")
+    (tmp_path / "toy.labels.txt").write_text("tax\nl\0w\n")
+    with pytest.raises(FileFormatError, match=r"toy\.labels\.txt, line 2: a name holds .* NUL"):
+        load(path)

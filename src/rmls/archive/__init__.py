@@ -1,7 +1,15 @@
 """A fitted model ↔ a folder of one JSON file and memory-mapped arrays, without pickle."""
 
-from rmls.archive.checks import check_arrays
+from rmls.archive._manifest import check_manifest
+from rmls.archive._tensors import check_arrays
 from rmls.archive.reading import Archive, read_archive
 from rmls.archive.writing import check_target, write_archive
 
-__all__ = ["Archive", "check_arrays", "check_target", "read_archive", "write_archive"]
+__all__ = [
+    "Archive",
+    "check_arrays",
+    "check_manifest",
+    "check_target",
+    "read_archive",
+    "write_archive",
+]

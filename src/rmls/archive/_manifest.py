@@ -18,6 +18,7 @@ from rmls.archive.layout import (
     RESERVED_KEYS,
 )
 from rmls.core.errors import ArchiveError
+from rmls.core.words import shorten
 
 # How the file begins; tells a model from any other folder before it is overwritten.
 FIRST_BYTES = f'{{\n"format": "{FORMAT}",\n'.encode()
@@ -82,7 +83,7 @@ def _check_version(version: Any, path: object) -> None:
         raise ArchiveError(f"{path} is damaged: model.json has no valid format_version.")
     if version > FORMAT_VERSION:
         raise ArchiveError(
-            f"{path} was written by a newer version of rmls (format {version}; "
+            f"{path} was written by a newer version of rmls (format {shorten(str(version), 20)}; "
             f"this version reads up to {FORMAT_VERSION}); upgrade rmls to load it."
         )
 

@@ -8,17 +8,24 @@ checked before a byte is mapped. The tests read and write the same files with th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import mmap
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from math import prod
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmls.archive._manifest import StrictJsonError, parse_json
+from rmls.core.errors import ArchiveError
+from rmls.core.numeric import are_finite
+
+if TYPE_CHECKING:
+    from rmls.archive.reading import Archive
 
 Array = NDArray[Any]
+Shape = Sequence[int | None]
 
 DTYPES = {
     "BOOL": "bool",
@@ -41,6 +48,7 @@ LENGTH_SIZE = 8
 MAX_HEADER_SIZE = 100_000_000
 # What an array of NumPy 1 can have.
 MAX_DIMENSIONS = 32
+CUT_SHORT = "it was cut short while it was read"
 # Bytes written and hashed at a time.
 CHUNK = 1 << 22
 
@@ -118,10 +126,31 @@ def read_layout(stream: IO[bytes], file_size: int) -> dict[str, Tensor]:
     return layout
 
 
-def map_tensors(stream: IO[bytes], layout: Mapping[str, Tensor]) -> dict[str, Array]:
-    """Map the file and return read-only views of it; nothing is read yet but the booleans."""
-    # Pages are read when they are used, and shared by all processes that load the model.
-    content = np.memmap(stream, dtype=np.uint8, mode="r")
+def map_file(stream: IO[bytes]) -> Array:
+    """Return the bytes of a file; pages are read when they are used, and shared by processes."""
+    # Not numpy.memmap: joblib sends that by its file name, and a replaced folder has none.
+    return np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
+def read_file(stream: IO[bytes], size: int) -> Array:
+    """Return the bytes of a file, copied to memory."""
+    content = np.empty(size, np.uint8)
+    stream.seek(0)
+    # One call reads 2 GiB at most.
+    done = 0
+    while count := stream.readinto(content.data[done:]):  # type: ignore[attr-defined]
+        done += count
+    if done < size:
+        raise TensorFileError(CUT_SHORT)
+    content.flags.writeable = False
+    return content
+
+
+def view_tensors(content: Array, layout: Mapping[str, Tensor]) -> dict[str, Array]:
+    """Return the arrays as read-only views of the bytes; nothing is read yet but the booleans."""
+    # The file may have been cut since its size was checked.
+    if len(content) < max((tensor.stop for tensor in layout.values()), default=0):
+        raise TensorFileError(CUT_SHORT)
     return {name: _view(content, name, tensor) for name, tensor in layout.items()}
 
 
@@ -130,7 +159,7 @@ def _view(content: Array, name: str, tensor: Tensor) -> Array:
     # NumPy trusts a bool to be 0 or 1; any other byte gives wrong results later.
     if tensor.dtype == np.bool_ and part.size and part.max() > 1:
         raise TensorFileError(f"the array {name!r} is of type bool and holds other bytes than 0, 1")
-    return np.asarray(part.view(tensor.dtype).reshape(tensor.shape))
+    return part.view(tensor.dtype).reshape(tensor.shape)
 
 
 def _tensor(name: str, entry: Any, data_start: int) -> Tensor:
@@ -175,3 +204,56 @@ def _check_tiling(layout: Mapping[str, Tensor], start: int, file_size: int) -> N
 def _are_sizes(values: Any) -> bool:
     # The exact type, because True is an int.
     return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
+
+
+def check_arrays(archive: Archive, expected: Mapping[str, tuple[Any, Shape]]) -> None:
+    """Refuse an archive that lacks an array, or has one of another type or shape.
+
+    Parameters
+    ----------
+    archive : Archive
+    expected : mapping of str to (dtype, shape)
+        The dtype is exact (``np.float32``) or a family (``np.integer``, ``np.floating``). In the
+        shape None stands for any extent. Arrays that are not named here are not looked at.
+        Floats must be finite.
+
+    Raises
+    ------
+    ArchiveError
+        One sentence that names the path and the array.
+
+    Examples
+    --------
+    >>> from rmls.archive import Archive
+    >>> archive = Archive("model", {}, {"bias": np.zeros(3, dtype=np.float32)})
+    >>> check_arrays(archive, {"bias": (np.floating, (None,))})
+    >>> check_arrays(archive, {"bias": (np.float32, (None, 8))})
+    Traceback (most recent call last):
+    rmls.core.errors.ArchiveError: ...the array 'bias' has shape (3); (any, 8) is needed.
+    """
+    for name, (dtype, shape) in expected.items():
+        problem = _problem(archive, name, dtype, tuple(shape))
+        if problem:
+            raise ArchiveError(f"{archive.path} is damaged: the array {name!r} {problem}.")
+
+
+def _problem(archive: Archive, name: str, dtype: Any, shape: tuple[int | None, ...]) -> str | None:
+    array = archive.arrays.get(name)
+    if array is None:
+        return "is missing"
+    if not np.issubdtype(array.dtype, dtype):
+        wanted = getattr(dtype, "__name__", None) or str(dtype)
+        return f"is of type {array.dtype.name}; {wanted} is needed"
+    fits = len(array.shape) == len(shape) and all(
+        wanted is None or wanted == extent
+        for wanted, extent in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        return f"has shape {_written(array.shape)}; {_written(shape)} is needed"
+    if array.dtype.kind == "f" and not are_finite(array):
+        return "holds a number that is not finite"
+    return None
+
+
+def _written(shape: Sequence[int | None]) -> str:
+    return f"({', '.join('any' if extent is None else str(extent) for extent in shape)})"

@@ -20,8 +20,10 @@ from rmls.archive._tensors import (
     CHUNK,
     TensorFileError,
     describe_arrays,
-    map_tensors,
+    map_file,
+    read_file,
     read_layout,
+    view_tensors,
 )
 from rmls.archive.layout import ARRAYS_NAME, MANIFEST_NAME, MAX_MANIFEST_SIZE, RESERVED_KEYS
 from rmls.core.errors import ArchiveError
@@ -38,7 +40,7 @@ class Archive:
     manifest : dict
         As it was written.
     arrays : mapping of str to ndarray
-        Read-only and memory-mapped: a page is read when it is first used.
+        Read-only.
 
     Examples
     --------
@@ -52,7 +54,7 @@ class Archive:
     arrays: Mapping[str, NDArray[Any]] = field(repr=False)
 
 
-def read_archive(path: str | PathLike[str], *, verify: bool = True) -> Archive:
+def read_archive(path: str | PathLike[str], *, verify: bool = True, mmap: bool = True) -> Archive:
     """Load a folder that `write_archive` wrote.
 
     Parameters
@@ -61,6 +63,9 @@ def read_archive(path: str | PathLike[str], *, verify: bool = True) -> Archive:
     verify : bool, default True
         Compare both files with their checksums, which reads them once from end to end.
         Without it every size, shape and type is still checked, but not the values.
+    mmap : bool, default True
+        Leave the arrays on disk and read a page when it is first used. False copies them to
+        memory, so that nothing that happens to the folder afterwards can matter.
 
     Returns
     -------
@@ -75,6 +80,9 @@ def read_archive(path: str | PathLike[str], *, verify: bool = True) -> Archive:
     -----
     Nothing in the folder is ever executed, and links out of it are refused. Where a writer was
     killed between taking the old version away and naming the new one, the new one is read.
+
+    A mapped file that is cut short in place while it is used ends the process (SIGBUS), as it
+    does with every memory map; `write_archive` never does that to a folder.
 
     Examples
     --------
@@ -93,7 +101,7 @@ def read_archive(path: str | PathLike[str], *, verify: bool = True) -> Archive:
         with ExitStack() as stack:
             manifest_file, arrays_file = open_files(path, stack)
             manifest = decode_manifest(_read_whole(manifest_file, path), path, verify=verify)
-            arrays = _read_arrays(arrays_file, manifest, verify)
+            arrays = _read_arrays(arrays_file, manifest, verify, mmap)
     except TensorFileError as error:
         raise ArchiveError(f"{path} is damaged: {ARRAYS_NAME} cannot be used; {error}.") from None
     except ArchiveError:
@@ -116,16 +124,21 @@ def _read_whole(stream: IO[bytes], path: object) -> bytes:
 
 
 def _read_arrays(
-    stream: IO[bytes], manifest: dict[str, Any], verify: bool
+    stream: IO[bytes], manifest: dict[str, Any], verify: bool, mmap: bool
 ) -> dict[str, NDArray[Any]]:
-    layout = read_layout(stream, os.fstat(stream.fileno()).st_size)
+    size = os.fstat(stream.fileno()).st_size
+    layout = read_layout(stream, size)
     # Types and shapes stand in both files: the two must belong together.
     table = manifest.get("arrays")
     if not isinstance(table, dict) or table != describe_arrays(layout):
         raise TensorFileError(f"its arrays are not those that {MANIFEST_NAME} lists")
-    if verify and _hash(stream) != manifest.get("arrays_sha256"):
-        raise TensorFileError("it was changed after it was written")
-    arrays = map_tensors(stream, layout)
+    # What was copied is what is verified; a map is verified by reading, which no cut can crash.
+    content = map_file(stream) if mmap else read_file(stream, size)
+    if verify:
+        found = _hash(stream) if mmap else sha256(content.data).hexdigest()
+        if found != manifest.get("arrays_sha256"):
+            raise TensorFileError("it was changed after it was written")
+    arrays = view_tensors(content, layout)
     return {name: arrays[name] for name in table}
 
 

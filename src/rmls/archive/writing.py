@@ -1,12 +1,13 @@
 """Write an archive: all of it, or nothing.
 
 A finished folder takes the place of an older one so that a kill at any moment loses neither.
-Beside the archive ``name`` three hidden siblings may stand for a while:
+Beside the archive ``name`` four hidden siblings may stand for a while:
 
 ========================  ==================================================================
 ``.name.tmp-<random>``    being written; locked by its writer, so that a dead one is known
 ``.name.new``             complete, about to become ``name``
 ``.name.old``             the version that ``name`` replaced, about to be deleted
+``.name.lock``            locked by a process that looks at these names and changes them
 ========================  ==================================================================
 
 =====================================  ========================  ===========================
@@ -39,7 +40,7 @@ from rmls.archive._manifest import FIRST_BYTES, check_manifest, encode_manifest
 from rmls.archive._tensors import CODES, describe_arrays, write_tensors
 from rmls.archive.layout import ARRAYS_NAME, FILE_NAMES, MANIFEST_NAME
 from rmls.core.errors import ArchiveError
-from rmls.core.files import folder_locked, lock_folder, sync, sync_folder, unlock
+from rmls.core.files import lock_folder, name_locked, sync, sync_folder, unlock
 
 Array = NDArray[Any]
 
@@ -62,7 +63,8 @@ def write_archive(
     arrays : mapping of str to ndarray
         Booleans, integers and floats of 16 to 64 bits, of any shape.
     overwrite : bool, default True
-        Replace an archive that stands at ``path``. Anything else there is never touched.
+        Replace an archive that stands at ``path``. Anything else there is never touched. False
+        refuses one, also where it appears while the files are written.
 
     Raises
     ------
@@ -108,13 +110,15 @@ def _write(
 ) -> None:
     if not target.parent.is_dir():
         raise ArchiveError(f"{path} cannot be written: {target.parent} is not a folder.")
-    with folder_locked(target.parent):
+    # Before anything stands beside it, and again with the lock.
+    _check_target(target, path, overwrite)
+    with name_locked(target):
         _clear_the_way(target, path, overwrite)
         temporary, lock = make_temporary(target)
     try:
         _write_files(temporary, manifest, arrays, path)
-        with folder_locked(target.parent):
-            # Another writer may have come and died while the files were written.
+        with name_locked(target):
+            # Another writer may have come, or come and died, while the files were written.
             _clear_the_way(target, path, overwrite)
             install(temporary, target)
     finally:
@@ -153,7 +157,15 @@ def check_target(path: str | PathLike[str], *, overwrite: bool = True) -> None:
     >>> import tempfile
     >>> check_target(tempfile.mkdtemp())
     """
-    target = Path(os.path.realpath(path))
+    try:
+        target = Path(os.path.realpath(path))
+        # The longest name that will stand beside it.
+        os.path.lexists(target) or os.lstat(_temporary(target))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArchiveError(f"{path} cannot be written ({reason}).") from None
     if not target.parent.is_dir():
         raise ArchiveError(f"{path} cannot be written: {target.parent} is not a folder.")
     if not os.access(target.parent, os.W_OK | os.X_OK):
@@ -218,13 +230,13 @@ def outgoing(path: Path) -> Path:
 
 def make_temporary(path: Path) -> tuple[Path, int | None]:
     """Make the folder to write in, and lock it for as long as this process lives."""
-    temporary = path.with_name(f"{_temporary_prefix(path)}{secrets.token_hex(6)}")
+    temporary = _temporary(path)
     os.mkdir(temporary)
     return temporary, lock_folder(temporary, wait=False)
 
 
 def settle(path: Path) -> None:
-    """Finish or undo what a killed process left; the lock of the parent must be held."""
+    """Finish or undo what a killed process left; the lock of the name must be held."""
     new, old = incoming(path), outgoing(path)
     # The new version goes first; the old one is taken where no new one is complete.
     for candidate in (new, old):
@@ -239,7 +251,7 @@ def settle(path: Path) -> None:
 
 
 def install(temporary: Path, path: Path) -> None:
-    """Give the finished folder its name; the lock of the parent must be held."""
+    """Give the finished folder its name; the lock of the name must be held."""
     sync_folder(temporary)
     # Not every system renames onto a folder, even an empty one.
     if is_folder(path) and not any(path.iterdir()):
@@ -287,6 +299,10 @@ def remove_archive(folder: Path) -> None:
         for name in FILE_NAMES:
             (folder / name).unlink(missing_ok=True)
         os.rmdir(folder)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f"{_temporary_prefix(path)}{secrets.token_hex(6)}")
 
 
 def _temporary_prefix(path: Path) -> str:

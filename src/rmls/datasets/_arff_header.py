@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 from xml.parsers import expat
 
 from rmls.core.errors import FileFormatError, InputError
-from rmls.datasets.formats import read_bytes, stem_of
+from rmls.core.words import shorten
+from rmls.datasets._text import read_count
+from rmls.datasets.formats import Source, is_beside, stem_of
 
+FLOAT32_MAX = 3.4028234663852886e38
+NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 NUMERIC = ("numeric", "real", "integer")
 # A quoted word: anything but its quote, or a backslash with the character behind it.
 WORD = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -19,8 +25,10 @@ WORD = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 ATTRIBUTE = re.compile(rf"@attribute\s+({WORD}|[^\s{{'\"][^\s{{]*)\s*(\S.*)$", re.I)
 VALUE = re.compile(rf"\s*({WORD}|[^,'\"\s][^,]*)\s*(?:,|$)")
 # MEKA writes options into the relation: -C 3 for the first three labels, -C -3 for the last.
-MEKA_LABELS = re.compile(r"-C\s+(-?\d+)")
-MEKA_SPLIT = re.compile(r"-split-number\s+(\d+)")
+MEKA_LABELS = re.compile(r"-C\s+(-?)([0-9]+)")
+MEKA_SPLIT = re.compile(r"-split-number\s+([0-9]+)")
+# What `labels` may be in place of names or a number.
+OPTIONAL = "optional"
 
 
 @dataclass(frozen=True)
@@ -30,13 +38,20 @@ class Attribute:
     name: str
     values: tuple[str, ...] | None = None
 
-    @property
+    # Both are asked for at every cell.
+    @cached_property
     def numbers(self) -> tuple[float, ...] | None:
         """The nominal values as numbers, or ``None`` if they are not all numbers."""
-        try:
-            return tuple(float(value) for value in self.values or ())
-        except ValueError:
+        values = self.values or ()
+        if not all(NUMBER.fullmatch(value) for value in values):
             return None
+        numbers = tuple(float(value) for value in values)
+        return numbers if all(abs(number) <= FLOAT32_MAX for number in numbers) else None
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of every nominal value in the list."""
+        return {value: place for place, value in enumerate(self.values or ())}
 
 
 class Header(NamedTuple):
@@ -72,7 +87,7 @@ def read_header(text: bytes, encoding: str, path: Path) -> Header:
             attributes.append(_read_attribute(content, path, line))
         else:
             raise FileFormatError(
-                f"expected @attribute or @data, found {content[:30]!r}", path, line
+                f"expected @attribute or @data, found '{shorten(content, 30)}'", path, line
             )
     raise FileFormatError("the file ends before @data", path, line)
 
@@ -80,7 +95,7 @@ def read_header(text: bytes, encoding: str, path: Path) -> Header:
 def _decode(line: bytes, encoding: str, path: Path, number: int) -> str:
     try:
         return line.decode(encoding)
-    except UnicodeDecodeError:
+    except UnicodeError:
         message = f"the text is not {encoding}; pass encoding=, such as 'latin-1'"
         raise FileFormatError(message, path, number) from None
 
@@ -88,12 +103,13 @@ def _decode(line: bytes, encoding: str, path: Path, number: int) -> str:
 def _read_attribute(content: str, path: Path, line: int) -> Attribute:
     found = ATTRIBUTE.match(content)
     if found is None:
-        raise FileFormatError(f"cannot understand {content[:40]!r}", path, line)
+        raise FileFormatError(f"cannot understand '{shorten(content, 40)}'", path, line)
     name, kind = unquote(found.group(1)), found.group(2)
     if kind.startswith("{") and kind.endswith("}"):
         return Attribute(name, _read_values(kind[1:-1], path, line))
     if kind.split()[0].lower() not in NUMERIC:
-        message = f"attribute '{name}' is a {kind.split()[0]}; only numeric and nominal can be read"
+        shown, type_ = shorten(name), shorten(kind.split()[0], 20)
+        message = f"attribute '{shown}' is a {type_}; only numeric and nominal can be read"
         raise FileFormatError(message, path, line)
     return Attribute(name)
 
@@ -104,7 +120,8 @@ def _read_values(listing: str, path: Path, line: int) -> tuple[str, ...]:
     while position < len(listing):
         found = VALUE.match(listing, position)
         if found is None:
-            raise FileFormatError(f"cannot understand the values {listing[:30]!r}", path, line)
+            shown = shorten(listing[position:], 30)
+            raise FileFormatError(f"cannot understand the values '{shown}'", path, line)
         values.append(unquote(found.group(1).rstrip()))
         position = found.end()
     if not values or len(set(values)) != len(values):
@@ -125,36 +142,57 @@ def unquote(word: str) -> str:
     return word
 
 
-def label_positions(header: Header, labels: int | Sequence[str] | None, path: Path) -> list[int]:
+def label_positions(
+    header: Header, labels: int | Sequence[str] | None, source: Source
+) -> list[int]:
     """Return the attributes that are labels, in label order.
 
-    The caller's word counts first, then the XML file, then MEKA's ``-C n`` in the relation.
+    The caller's word counts first, then the XML file, then MEKA's ``-C n`` in the relation. With
+    ``labels="optional"`` there may be none.
     """
-    names: Sequence[str] | None = None
-    count: int | None = None
-    if isinstance(labels, int):
-        count = labels
-    elif labels is not None:
-        names = labels
-    else:
-        xml = find_xml(path)
-        if xml is not None:
-            names = read_label_xml(xml)
-        elif found := MEKA_LABELS.search(header.relation):
-            count = int(found.group(1))
-    if names is not None:
-        return _positions_of(names, header, path)
-    if count is None:
-        raise FileFormatError(
-            f"which attributes are labels? Put {stem_of(path).name}.xml beside the file or pass "
-            "labels=, a list of names or a number (negative: the last ones)",
-            path,
-        )
-    total = len(header.attributes)
-    if not 1 <= abs(count) < total:
-        raise FileFormatError(f"{count} labels do not fit {total} attributes", path, 1)
+    found: int | Sequence[str] | None = labels
+    may_lack = is_optional(labels)
+    if labels is None or may_lack:
+        found = _announced(header, source.path)
+        declared = {attribute.name for attribute in header.attributes}
+        is_absent = found is None or (not isinstance(found, int) and declared.isdisjoint(found))
+        if may_lack and is_absent:
+            return []
+    if found is None:
+        raise FileFormatError(_which_labels(source), source.path)
+    if isinstance(found, str):
+        raise InputError(f"labels is a list of names or a number; got '{shorten(found)}'.")
+    if not isinstance(found, (int, Integral)):
+        return _positions_of(list(found), header, source.path)
+    total, count = len(header.attributes), int(found)
+    if abs(count) >= total:
+        raise FileFormatError(f"{count} labels do not fit {total} attributes", source.path, 1)
     first = 0 if count > 0 else total + count
     return list(range(first, first + abs(count)))
+
+
+def is_optional(labels: object) -> bool:
+    """Tell whether the caller of a reader does without labels."""
+    return isinstance(labels, str) and labels == OPTIONAL
+
+
+def _announced(header: Header, path: Path) -> int | list[str] | None:
+    """Return the names of the XML file, or else the number that MEKA writes into the relation."""
+    xml = find_xml(path)
+    if xml is not None:
+        return read_label_xml(xml, path)
+    found = MEKA_LABELS.search(header.relation)
+    return None if found is None else read_count(found[2]) * (-1 if found[1] else 1)
+
+
+def _which_labels(source: Source) -> str:
+    way = f"Put {stem_of(source.path).name}.xml beside the file"
+    if source.is_stream:
+        way = "No XML file lies beside a stream: write '-C n' into the relation, as MEKA does,"
+    return (
+        f"which attributes are labels? {way} or pass labels=, a list of names or a number "
+        "(negative: the last ones, 0: none)"
+    )
 
 
 def _positions_of(names: Sequence[str], header: Header, path: Path) -> list[int]:
@@ -167,12 +205,13 @@ def _positions_of(names: Sequence[str], header: Header, path: Path) -> list[int]
         where[attribute.name] = position
     for name in names:
         if name not in where:
-            raise FileFormatError(f"label '{name}' is not among the attributes", path)
+            message = f"label '{shorten(str(name))}' is not among the attributes"
+            raise FileFormatError(message, path)
         if name in twice:
-            raise FileFormatError(f"label '{name}' names two attributes", path)
+            raise FileFormatError(f"label '{shorten(name)}' names two attributes", path)
     if len(set(names)) != len(names):
         raise InputError(f"{path}: a label is listed twice.")
-    if not names or len(names) == len(header.attributes):
+    if len(names) == len(header.attributes):
         raise FileFormatError(f"{len(names)} of {len(where)} attributes are labels", path)
     return [where[name] for name in names]
 
@@ -183,13 +222,15 @@ def find_xml(path: Path) -> Path | None:
     common = re.sub(r"[-_](?:train|test|training)$", "", stem.name)
     for name in dict.fromkeys((stem.name, common)):
         candidate = stem.with_name(f"{name}.xml")
-        if candidate.is_file():
+        if is_beside(candidate, path):
             return candidate
     return None
 
 
-def read_label_xml(path: Path) -> list[str]:
+def read_label_xml(path: Path, owner: Path | None = None) -> list[str]:
     """Return the names of all ``<label>`` elements, nested ones too, in document order.
+
+    ``owner`` is the data file that they were written together with.
 
     A document type declaration is refused, so that no entity can be defined or fetched.
     """
@@ -211,11 +252,18 @@ def read_label_xml(path: Path) -> list[str]:
     parser.StartElementHandler = start
     # Entities of a document type can expand without bound ("billion laughs").
     parser.StartDoctypeDeclHandler = refuse
+    content = Source(path, owner).content()
     try:
-        parser.Parse(read_bytes(path), True)
+        parser.Parse(content, True)
     except expat.ExpatError as error:
         message = f"not well-formed XML ({expat.ErrorString(error.code)})"
         raise FileFormatError(message, path, error.lineno) from None
+    except (LookupError, ValueError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        # Python has no such encoding, or one that expat cannot use.
+        message = "the encoding of the XML cannot be read; save it as UTF-8"
+        raise FileFormatError(message, path, 1) from None
     if not names:
         raise FileFormatError("the file names no label", path)
     return names

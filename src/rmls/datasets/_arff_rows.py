@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import FileFormatError
-from rmls.datasets._arff_header import Attribute, Header, unquote
+from rmls.core.resources import require_memory
+from rmls.core.words import count, shorten
+from rmls.datasets._arff_header import FLOAT32_MAX, Attribute, Header, unquote
 
-FLOAT32_MAX = float(np.finfo(np.float32).max)
+# Row, column and value, twice while the matrix is made.
+ENTRY_BYTES = 48
 TRUTH = {"false": 0, "true": 1, "no": 0, "yes": 1, "f": 0, "t": 1, "n": 0, "y": 1}
 
 
@@ -77,7 +80,7 @@ def _sentence(code: int, text: bytes, byte: int, n_attributes: int) -> str:
     from rmls.kernels.cpu.parse import codes
 
     end = text.find(b"\n", byte)
-    found = text[byte : min(end, byte + 20)].decode("utf-8", "replace").strip() or "the line end"
+    found = shorten(text[byte : min(end, byte + 20)].strip()) or "the line end"
     return {
         codes.BAD_INDEX: f"expected an attribute number and a value, found '{found}'",
         codes.FEATURE_RANGE: f"there is no attribute {found.split(maxsplit=1)[0]}; "
@@ -120,9 +123,9 @@ def _meaning(word: str, attribute: Attribute) -> float | None:
     if word == "?":
         return float("nan")
     plain = unquote(word)
-    if attribute.values is not None and plain in attribute.values:
-        position = attribute.values.index(plain)
-        return float(position) if attribute.numbers is None else attribute.numbers[position]
+    place = attribute.places.get(plain)
+    if place is not None:
+        return float(place) if attribute.numbers is None else attribute.numbers[place]
     if _is_text(attribute):
         return None
     try:
@@ -134,60 +137,74 @@ def _meaning(word: str, attribute: Attribute) -> float | None:
 
 
 def _misfit(word: bytes, attribute: Attribute) -> str:
-    shown = word[:30].decode("utf-8", "replace")
+    shown, name = shorten(word, 30), shorten(attribute.name)
     if attribute.values is None:
-        return f"value of '{attribute.name}' is not a finite number: '{shown}'"
-    return f"'{shown}' is not among the values of '{attribute.name}'"
+        return f"value of '{name}' is not a finite number: '{shown}'"
+    return f"'{shown}' is not among the values of '{name}'"
 
 
 def _check_nominal(table: Table, header: Header, path: Path) -> None:
     """Check cells of numeric-looking nominal attributes against their lists."""
-    # Attributes with the same list of values are checked in one step.
-    groups: dict[tuple[float, ...], list[int]] = {}
-    for position, attribute in enumerate(header.attributes):
-        if attribute.values is not None and attribute.numbers is not None:
-            groups.setdefault(attribute.numbers, []).append(position)
-    for numbers, positions in groups.items():
-        member = np.zeros(len(header.attributes), dtype=bool)
-        member[positions] = True
-        mine = member[table.attribute] & ~np.isnan(table.value)
-        wrong = mine & ~np.isin(table.value, np.array(numbers, dtype=np.float32))
-        if wrong.any():
-            slot = int(np.argmax(wrong))
-            name = header.attributes[table.attribute[slot]].name
-            message = f"'{table.value[slot]:g}' is not among the values of '{name}'"
-            raise FileFormatError(message, path, int(table.lines[table.row[slot]]))
+    lists = [
+        (position, attribute.numbers)
+        for position, attribute in enumerate(header.attributes)
+        if attribute.values is not None and attribute.numbers is not None
+    ]
+    is_listed = np.zeros(len(header.attributes), dtype=bool)
+    is_listed[[position for position, _ in lists]] = True
+    owners = np.repeat([at for at, _ in lists], [len(numbers) for _, numbers in lists])
+    numbers = np.array([number for _, each in lists for number in each], dtype=np.float32)
+    slots = np.flatnonzero(is_listed[table.attribute] & ~np.isnan(table.value))
+    found = _pair_keys(table.attribute[slots], table.value[slots])
+    wrong = slots[~np.isin(found, _pair_keys(owners, numbers))]
+    if len(wrong):
+        slot = int(wrong[0])
+        name = shorten(header.attributes[table.attribute[slot]].name)
+        message = f"'{table.value[slot]:g}' is not among the values of '{name}'"
+        raise FileFormatError(message, path, int(table.lines[table.row[slot]]))
+
+
+def _pair_keys(attribute: NDArray[Any], value: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return one number for every pair of attribute and value, so that all are compared at once."""
+    # The bits of the value below those of the attribute; adding 0 makes one zero of the two.
+    bits = (value + np.float32(0)).view(np.uint32).astype(np.int64)
+    return (attribute.astype(np.int64) << 32) | bits
 
 
 def label_matrix(
-    table: Table, attributes: list[Attribute], labels: list[int], path: Path
+    table: Table, attributes: list[Attribute], labels: list[int], path: Path, optional: bool = False
 ) -> sparse.csr_matrix:
-    """Return ``Y``, with one column per given attribute."""
+    """Return ``Y``, with one column per given attribute; missing labels count as 0 if optional."""
     column = np.full(len(attributes), -1, dtype=np.int64)
     column[labels] = np.arange(len(labels))
     mine = column[table.attribute] >= 0
     row, where, value = table.row[mine], table.attribute[mine], table.value[mine].copy()
-    defaults = []
-    for position in labels:
-        truth = _truth(attributes[position])
+    truths = {position: _truth(attributes[position]) for position in labels}
+    # The meanings of all words in one list, and where those of each label begin.
+    meanings: list[int] = []
+    start = np.full(len(attributes), -1, dtype=np.int64)
+    for position, truth in truths.items():
         if truth is not None:
-            chosen = (where == position) & ~np.isnan(value)
-            value[chosen] = np.array(truth, dtype=np.float32)[value[chosen].astype(np.int64)]
-        # What sparse rows leave out has the first value: if that is 1, they have the label.
-        first = truth[0] if truth else (attributes[position].numbers or (0.0,))[0]
-        if first:
-            defaults.append((position, float(first)))
+            start[position] = len(meanings)
+            meanings += truth
+    texts = (start[where] >= 0) & ~np.isnan(value)
+    places = start[where[texts]] + value[texts].astype(np.int64)
+    value[texts] = np.array(meanings, dtype=np.float32)[places]
+    if optional:
+        value[np.isnan(value)] = 0
     # nan, a missing label, is neither.
     wrong = (value != 0) & (value != 1)
     if wrong.any():
         slot = int(np.argmax(wrong))
-        name, line = attributes[where[slot]].name, int(table.lines[row[slot]])
+        name, line = shorten(attributes[where[slot]].name), int(table.lines[row[slot]])
         found = "missing" if np.isnan(value[slot]) else f"{value[slot]:g}"
         raise FileFormatError(f"label '{name}' must be 0 or 1; it is {found}", path, line)
-    entries = [(row, column[where], value)]
-    for position, number in defaults:
-        rows = _unmentioned(table, position)
-        entries.append((rows, np.full(len(rows), column[position]), np.full(len(rows), number)))
+    # What sparse rows leave out has the first value: if that is 1, they have the label.
+    firsts = {
+        position: truth[0] if truth else (attributes[position].numbers or (0.0,))[0]
+        for position, truth in truths.items()
+    }
+    entries = [(row, column[where], value), *_defaults(table, firsts, column, path)]
     return _assemble(entries, (table.n_rows, len(labels)))
 
 
@@ -200,7 +217,7 @@ def _truth(attribute: Attribute) -> list[int] | None:
 
 
 def feature_matrix(
-    table: Table, attributes: list[Attribute], labels: list[int]
+    table: Table, attributes: list[Attribute], labels: list[int], path: Path
 ) -> tuple[sparse.csr_matrix, list[str]]:
     """Return ``X`` and its names: texts of two values as 0/1, of more as one column each."""
     is_label = set(labels)
@@ -221,18 +238,41 @@ def feature_matrix(
     # The column of a text of many values is chosen by the position of the value.
     step = np.where(spread[where], value, 0).astype(np.int64)
     entries = [(row, offset[where] + step, np.where(spread[where], np.float32(1), value))]
-    for position, attribute in enumerate(attributes):
-        default = 1.0 if spread[position] else (attribute.numbers or (0.0,))[0]
-        if default and position not in is_label:
-            rows = _unmentioned(table, position)
-            columns = np.full(len(rows), offset[position])
-            entries.append((rows, columns, np.full(len(rows), default)))
+    firsts = {
+        position: 1.0 if spread[position] else (attribute.numbers or (0.0,))[0]
+        for position, attribute in enumerate(attributes)
+        if position not in is_label
+    }
+    entries += _defaults(table, firsts, offset, path)
     return _assemble(entries, (table.n_rows, len(names))), names
 
 
-def _unmentioned(table: Table, position: int) -> NDArray[np.int64]:
-    """Return the sparse rows that omit an attribute; there its first value is meant."""
-    return np.setdiff1d(table.sparse_rows, table.row[table.attribute == position])
+def _defaults(
+    table: Table, firsts: dict[int, float], column: NDArray[np.int64], path: Path
+) -> list[Any]:
+    """Return the entries that sparse rows mean by leaving out attributes whose first value counts.
+
+    ``firsts`` has the first value of attributes, ``column`` where they stand in the matrix.
+    """
+    meant = {position: first for position, first in firsts.items() if first}
+    if not meant or not len(table.sparse_rows):
+        return []
+    # Two bytes of a row can mean as many values as there are attributes.
+    needed = ENTRY_BYTES * len(meant) * len(table.sparse_rows)
+    purpose = f"{path}: {count(len(meant), 'attribute')} whose first value is not 0"
+    require_memory(needed, purpose, "list 0 first, or write dense rows")
+    order = np.argsort(table.attribute, kind="stable")
+    bounds = np.searchsorted(table.attribute[order], np.arange(len(column) + 1))
+    entries = []
+    is_left_out = np.ones(table.n_rows, dtype=bool)
+    for position, first in meant.items():
+        mentioned = table.row[order[bounds[position] : bounds[position + 1]]]
+        is_left_out[mentioned] = False
+        rows = table.sparse_rows[is_left_out[table.sparse_rows]]
+        # Set back instead of made anew: the loop costs what it writes.
+        is_left_out[mentioned] = True
+        entries.append((rows, np.full(len(rows), column[position]), np.full(len(rows), first)))
+    return entries
 
 
 def _assemble(entries: list[Any], shape: tuple[int, int]) -> sparse.csr_matrix:

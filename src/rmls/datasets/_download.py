@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rmls.core.errors import RmlsError
-from rmls.datasets.formats import replace_file
+from rmls.datasets._writing import replace_file
 
 CHUNK = 1 << 16
 # A wrong address must not fill the disk.

@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import FileFormatError
+from rmls.core.resources import require_memory
 from rmls.core.sparse import INT32_MAX
+from rmls.core.words import count, shorten
+from rmls.datasets._writing import check_names_writable, write_atomic
 from rmls.datasets.dataset import Dataset
-from rmls.datasets.formats import check_names_writable, write_atomic, write_names
+from rmls.datasets.formats import list_names
 
 # Rows whose text exists at a time, however long the file is.
 ROWS_PER_CHUNK = 4096
 TOKEN_SHOWN = 30
+# More than any file can count; int reads no number of 5,000 digits.
+COUNT_LIMIT = 10**18
 
 
 class Layout(NamedTuple):
@@ -41,6 +46,18 @@ class Parsed(NamedTuple):
     lines: NDArray[np.int64]
 
 
+def read_count(digits: str | bytes) -> int:
+    """Return the whole number that a file writes; at most ``COUNT_LIMIT``.
+
+    Examples
+    --------
+    >>> read_count("0042"), read_count(b"9" * 5000) == COUNT_LIMIT
+    (42, True)
+    """
+    plain = digits.lstrip("0" if isinstance(digits, str) else b"0")  # type: ignore[arg-type]
+    return int(plain or 0) if len(plain) <= 18 else COUNT_LIMIT
+
+
 def parse_text(text: bytes, layout: Layout, path: Path) -> Parsed:
     """Parse all rows, or raise one sentence with the line.
 
@@ -53,6 +70,8 @@ def parse_text(text: bytes, layout: Layout, path: Path) -> Parsed:
     data = np.frombuffer(text, dtype=np.uint8)
     # Bounds for the arrays: a colon per feature, a comma or a line end per label.
     newlines, colons, commas = (text.count(byte, layout.start) for byte in (b"\n", b":", b","))
+    needed = 28 * newlines + 8 * colons + 4 * commas
+    require_memory(needed, f"{path}: parsing {count(newlines, 'line')}", "read it in parts")
     rows = _allocate(newlines, colons, commas + newlines)
     skipped = codes.SKIP_EMPTY if layout.skip_empty else codes.SKIP_NONE
     skipped = codes.SKIP_BLANK if layout.skip_blank else skipped
@@ -123,10 +142,8 @@ def _largest(indices: NDArray[np.int32]) -> int:
 
 def _token(text: bytes, byte: int) -> str:
     """Return the word at ``byte`` for a message: short, printable, on one line."""
-    words = text[byte : byte + 4 * TOKEN_SHOWN].split(None, 1)
-    word = words[0].decode("utf-8", "replace") if words else ""
-    printable = "".join(letter if letter.isprintable() else "?" for letter in word)
-    return printable if len(printable) <= TOKEN_SHOWN else printable[:TOKEN_SHOWN] + "…"
+    words = text[byte : byte + 4 * TOKEN_SHOWN + 4].split(None, 1)
+    return shorten(words[0] if words else "", TOKEN_SHOWN)
 
 
 def _sentence(code: int, text: bytes, byte: int, layout: Layout) -> str:
@@ -173,8 +190,8 @@ def write_text(dataset: Dataset, path: Path, header: str, empty_row: str = " ") 
         What stands for a row without labels and features.
     """
     check_names_writable(dataset, path)
-    write_atomic(path, chain([f"{header}\n".encode()], format_rows(dataset, empty_row)))
-    write_names(dataset, path)
+    chunks = chain([f"{header}\n".encode()], format_rows(dataset, empty_row))
+    write_atomic(path, chunks, list_names(dataset, path))
 
 
 def format_rows(dataset: Dataset, empty_row: str = " ") -> Iterator[bytes]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from rmls.core.errors import FileFormatError, InputError
-from rmls.datasets._arff_header import MEKA_SPLIT, label_positions, read_header
+from rmls.core.words import shorten
+from rmls.datasets._arff_header import MEKA_SPLIT, is_optional, label_positions, read_header
 from rmls.datasets._arff_rows import feature_matrix, label_matrix, read_table
-from rmls.datasets._text import ROWS_PER_CHUNK, number_texts
+from rmls.datasets._text import ROWS_PER_CHUNK, number_texts, read_count
+from rmls.datasets._writing import write_atomic
 from rmls.datasets.dataset import Dataset
-from rmls.datasets.formats import Format, read_text_bytes, stem_of, write_atomic
+from rmls.datasets.formats import Format, Source, check_columns, data_name, stem_of
 
 # Names without a character that means something in ARFF need no quotes.
 PLAIN_NAME = re.compile(r"[^\s,{}%'\"\\?@]+")
@@ -25,17 +29,18 @@ HEAD = re.compile(rb"(?:\s|%[^\n]*\n)*@relation\b", re.IGNORECASE)
 
 
 def read_arff(
-    path: Path, *, labels: int | Sequence[str] | None = None, encoding: str = "utf-8"
+    source: Path | Source, *, labels: int | Sequence[str] | None = None, encoding: str = "utf-8"
 ) -> Dataset:
     """Read a Mulan or MEKA file, sparse or dense.
 
     Parameters
     ----------
-    path : Path
+    source : Path or Source
         ``<stem>.xml`` beside it names the labels and gives their order.
-    labels : int or list of str, optional
+    labels : int, list of str or "optional", optional
         The labels by name, or their number: the first ``labels`` attributes, the last ones if
-        negative. By default the XML file decides, then ``-C n`` in the relation (MEKA).
+        negative, none if 0. By default the XML file decides, then ``-C n`` in the relation
+        (MEKA). With "optional" there may be none, and those that are missing count as 0.
     encoding : str, default="utf-8"
 
     Notes
@@ -63,27 +68,40 @@ def read_arff(
     >>> data.X.toarray().tolist()
     [[2.5, 0.0, 1.0, 0.0], [4.0, 1.0, 0.0, 0.0]]
     """
-    text = read_text_bytes(path)
-    try:
-        header = read_header(text, encoding, path)
-    except LookupError:
-        raise InputError(f"unknown encoding '{encoding}'.") from None
-    positions = label_positions(header, labels, path)
+    _check_encoding(encoding)
+    source = Source.of(source)
+    text, path = source.text(), source.path
+    header = read_header(text, encoding, path)
+    positions = label_positions(header, labels, source)
+    check_columns(path, len(header.attributes), len(positions))
     table = read_table(text, header, encoding, path)
-    Y = label_matrix(table, header.attributes, positions, path)
-    X, names = feature_matrix(table, header.attributes, positions)
+    X, names = feature_matrix(table, header.attributes, positions, path)
+    Y: Any = None
+    if positions:
+        Y = label_matrix(table, header.attributes, positions, path, is_optional(labels))
     split = MEKA_SPLIT.search(header.relation)
-    n_train = int(split.group(1)) if split else None
+    n_train = read_count(split.group(1)) if split else None
     if n_train is not None and n_train > table.n_rows:
         raise FileFormatError(f"{n_train} training rows are more than {table.n_rows} rows", path)
     return Dataset(
         X,
         Y,
-        label_names=[header.attributes[position].name for position in positions],
+        label_names=[header.attributes[at].name for at in positions] if positions else None,
         feature_names=names,
         n_train=n_train,
-        name=stem_of(path).name,
+        name=data_name(path),
     )
+
+
+def _check_encoding(encoding: str) -> None:
+    """Refuse what is not an encoding of text that writes plain letters as ASCII does."""
+    plain = "@data {0,1} ?"
+    try:
+        is_known = plain.encode(encoding) == plain.encode("ascii") and encoding != "idna"
+    except (LookupError, ValueError, TypeError):
+        is_known = False
+    if not is_known:
+        raise InputError(f"unknown encoding '{shorten(str(encoding))}'; it must extend ASCII.")
 
 
 def write_arff(dataset: Dataset, path: Path) -> None:
@@ -109,16 +127,32 @@ def write_arff(dataset: Dataset, path: Path) -> None:
     {1 0.5,2 1}
     """
     features = dataset.feature_names or [f"f{at}" for at in range(dataset.n_features)]
-    labels = dataset.label_names or [f"label{at}" for at in range(dataset.n_labels)]
+    labels = _labels_of(dataset)
     seen: set[str] = set()
     for name in (*features, *labels):
         if name in seen or not name.strip() or NOT_XML.search(name):
-            raise InputError(f"ARFF needs distinct, printable column names; rename {name!r}.")
+            shown = shorten(name)
+            raise InputError(f"ARFF needs distinct, printable column names; rename '{shown}'.")
         seen.add(name)
     if dataset.n_samples == 0:
         raise InputError("ARFF cannot hold a data set without rows.")
-    write_atomic(path, _chunks(dataset, features, labels, stem_of(path).name))
-    write_atomic(stem_of(path).with_name(f"{stem_of(path).name}.xml"), [_label_xml(labels)])
+    xml = _xml_beside(path)
+    if not dataset.is_labelled and os.path.exists(xml):
+        raise InputError(f"{xml} would name labels of {path.name}, which has none; move it away.")
+    chunks = _chunks(dataset, features, labels, data_name(path))
+    write_atomic(path, chunks, _list_xml(dataset, path))
+
+
+def _list_xml(dataset: Dataset, path: Path) -> dict[Path, bytes]:
+    return {_xml_beside(path): _label_xml(_labels_of(dataset))} if dataset.is_labelled else {}
+
+
+def _xml_beside(path: Path) -> Path:
+    return stem_of(path).with_name(f"{stem_of(path).name}.xml")
+
+
+def _labels_of(dataset: Dataset) -> list[str]:
+    return dataset.label_names or [f"label{at}" for at in range(dataset.n_labels)]
 
 
 def _label_xml(labels: list[str]) -> bytes:
@@ -166,4 +200,5 @@ FORMAT = Format(
     sniff=HEAD.match,
     read=read_arff,
     write=write_arff,
+    beside=_list_xml,
 )

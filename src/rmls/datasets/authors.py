@@ -7,20 +7,20 @@ from pathlib import Path
 
 from rmls.core.errors import FileFormatError
 from rmls.core.sparse import INT32_MAX
-from rmls.datasets._text import Layout, parse_text, write_text
+from rmls.datasets._text import Layout, parse_text, read_count, write_text
 from rmls.datasets.dataset import Dataset
-from rmls.datasets.formats import Format, named_dataset, read_text_bytes
+from rmls.datasets.formats import Format, Source, named_dataset
 
 # A comment that names a size; which sizes it gives is checked when it is read.
 HEADER = re.compile(rb"[ \t]*#[^\n]*num_(?:feature|label)[^\n]*(?:\n|$)", re.IGNORECASE)
 
 
-def read_authors(path: Path) -> Dataset:
+def read_authors(source: Path | Source) -> Dataset:
     """Read the format of the RMLS authors.
 
     Parameters
     ----------
-    path : Path
+    source : Path or Source
         The first line is ``#num_feature=D num_label=M``, in either order and spacing; the
         rows are ``l1,l2 f:v f:v``, zero-based. Names are taken from ``<stem>.labels.txt`` and
         ``<stem>.features.txt`` if present.
@@ -28,6 +28,7 @@ def read_authors(path: Path) -> Dataset:
     Notes
     -----
     A line of blanks is a row with neither labels nor features; an entirely empty line is none.
+    ``num_label=0`` tells that the labels of the rows are not known.
 
     Examples
     --------
@@ -37,23 +38,25 @@ def read_authors(path: Path) -> Dataset:
     >>> read_authors(path)
     Dataset('toy': 2 rows, 3 features, 2 labels)
     """
-    text = read_text_bytes(path)
+    source = Source.of(source)
+    text, path = source.text(), source.path
     header = HEADER.match(text)
     if header is None:
         raise FileFormatError("the first line must be: #num_feature=D num_label=M", path, 1)
-    d, m = (_size(header.group(), key, path) for key in (b"num_feature", b"num_label"))
+    d = _size(header.group(), b"num_feature", 1, path)
+    m = _size(header.group(), b"num_label", 0, path)
     parsed = parse_text(text, Layout(header.end(), 2, d, m, skip_empty=True), path)
     parsed.X.eliminate_zeros()
-    return named_dataset(path, parsed.X, parsed.Y)
+    return named_dataset(path, parsed.X, parsed.Y if m else None)
 
 
-def _size(header: bytes, key: bytes, path: Path) -> int:
+def _size(header: bytes, key: bytes, least: int, path: Path) -> int:
     # What goes on as a word or a fraction (12k, 12.5) is no size.
     found = re.search(key + rb"s?\s*[=:]\s*(\d+)(?![\w.])", header, re.IGNORECASE)
-    if found is None or not 1 <= int(found.group(1)) <= INT32_MAX:
-        message = f"the first line must give {key.decode()} as a number up to {INT32_MAX}"
+    if found is None or not least <= read_count(found.group(1)) <= INT32_MAX:
+        message = f"the first line must give {key.decode()} as a number from {least} to {INT32_MAX}"
         raise FileFormatError(message, path, 1)
-    return int(found.group(1))
+    return read_count(found.group(1))
 
 
 def write_authors(dataset: Dataset, path: Path) -> None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.core.labels import check_texts
 from rmls.core.sparse import as_feature_csr, as_label_csr
+from rmls.core.words import shorten
 
 
 @dataclass(eq=False, repr=False)
@@ -22,8 +23,9 @@ class Dataset:
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Kept as CSR float32 with sorted, distinct indices.
-    Y : array-like or sparse matrix of shape (n_samples, n_labels)
-        Only 0 and 1; kept as CSR of int32 ones.
+    Y : array-like or sparse matrix of shape (n_samples, n_labels), optional
+        Only 0 and 1; kept as CSR of int32 ones. None for rows whose labels are not known: a
+        matrix without columns stands for it.
     label_names : sequence of str, optional
         One single-line name per label.
     feature_names : sequence of str, optional
@@ -31,6 +33,12 @@ class Dataset:
     n_train : int, optional
         The first ``n_train`` rows are the training part; ``None`` when there is no split.
     name : str, default="dataset"
+    format : str, optional
+        The format of the file it was read from.
+    zero_based : (bool, bool), optional
+        Whether the indices of features and of labels began with 0 or with 1 in that file, told or
+        guessed; None where the format settles it. Other files that count alike are read with
+        ``load(path, zero_based=data.zero_based)``.
 
     Notes
     -----
@@ -46,23 +54,25 @@ class Dataset:
     """
 
     X: sparse.csr_matrix
-    Y: sparse.csr_matrix
+    Y: sparse.csr_matrix = None  # type: ignore[assignment]
     label_names: list[str] | None = None
     feature_names: list[str] | None = None
     n_train: int | None = None
     name: str = "dataset"
+    format: str | None = None
+    zero_based: tuple[bool, bool] | None = None
 
     def __post_init__(self) -> None:
         self.X = _checked_features(self.X)
-        self.Y = as_label_csr(self.Y)
+        no_labels = np.empty((self.X.shape[0], 0), dtype=np.int32)
+        self.Y = as_label_csr(no_labels if self.Y is None else self.Y)
         if self.X.shape[0] != self.Y.shape[0]:
             raise InputError(
                 f"Y has {self.Y.shape[0]} rows but X has {self.X.shape[0]}; "
                 "both need one row per sample."
             )
-        for what, size in (("X", self.n_features), ("Y", self.n_labels)):
-            if size == 0:
-                raise InputError(f"{what} has no columns; it needs at least one.")
+        if self.n_features == 0:
+            raise InputError("X has no columns; it needs at least one.")
         self.label_names = _checked_names(self.label_names, self.n_labels, "label")
         self.feature_names = _checked_names(self.feature_names, self.n_features, "feature")
         if self.n_train is not None:
@@ -88,6 +98,11 @@ class Dataset:
         return int(self.Y.shape[1])
 
     @property
+    def is_labelled(self) -> bool:
+        """Whether there are labels to learn from; without them rows can only be predicted."""
+        return self.n_labels > 0
+
+    @property
     def train(self) -> Dataset:
         """The first ``n_train`` rows, as a data set without a split."""
         return self.take(np.arange(self._boundary()), f"{self.name}/train")
@@ -100,13 +115,18 @@ class Dataset:
     def take(self, rows: Any, name: str | None = None) -> Dataset:
         """Return the given rows, in that order, as a data set without a split.
 
+        Parameters
+        ----------
+        rows : array-like of int or bool, or slice
+        name : str, optional
+
         Examples
         --------
         >>> data = Dataset([[1], [2], [3]], [[0], [1], [0]])
         >>> data.take([2, 0]).X.toarray().ravel().tolist()
         [3.0, 1.0]
         """
-        chosen: NDArray[Any] = np.asarray(rows)
+        chosen: Any = rows if isinstance(rows, slice) else np.asarray(rows)
         return replace(
             self, X=self.X[chosen], Y=self.Y[chosen], n_train=None, name=name or self.name
         )
@@ -152,6 +172,15 @@ class Dataset:
         )
 
 
+class _Checked(list[str]):
+    """Names that were looked at, and the names of a model that they were found equal to."""
+
+    same_as: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Checked, (list(self),)
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -168,11 +197,15 @@ def _checked_features(X: Any) -> sparse.csr_matrix:
 def _checked_names(names: Sequence[str] | None, size: int, what: str) -> list[str] | None:
     if names is None:
         return None
-    names = [str(name) for name in names]
     if len(names) != size:
         raise InputError(f"{len(names)} {what} names were given for {_count(size, what)}.")
+    # Parts of a data set share its names, which may be a million.
+    if isinstance(names, _Checked):
+        return names
+    names = _Checked(str(name) for name in names)
+    check_texts(names, what)
     # Name lists are stored one name a line.
     for name in names:
         if "\n" in name or "\r" in name:
-            raise InputError(f"{what} names must be single lines; got {name!r}.")
+            raise InputError(f"{what} names must be single lines; got '{shorten(name)}'.")
     return names

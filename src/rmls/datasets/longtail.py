@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.core.resources import require_memory
 from rmls.datasets.dataset import Dataset
 
 Ints = NDArray[np.int64]
@@ -21,6 +22,8 @@ TOPIC_WORDS = 30
 TOPIC_WORD_SHARE = 0.3
 # Rounds in which labels that came twice are drawn again; what is left then stays empty.
 REDRAWS = 6
+# At the peak, measured.
+DRAW_BYTES = 72
 
 
 class _Topics(NamedTuple):
@@ -86,6 +89,9 @@ def make_longtail(
     _check_sizes(n=n, d=d, m=m, words_per_label=words_per_label)
     _check_shares(noise=noise, test_size=test_size)
     _check_positive(labels_per_row=labels_per_row, features_per_row=features_per_row)
+    # Every draw passes through a few arrays of 8 bytes a number.
+    draws = n * (labels_per_row + features_per_row) + m * words_per_label + d
+    require_memory(int(DRAW_BYTES * draws), f"{n:,} rows of {m:,} labels", "make fewer of them")
     rng = np.random.default_rng(random_state)
     n_train = max(1, n - round(n * test_size))
     topics = _make_topics(rng, m, exponent, n_topics)

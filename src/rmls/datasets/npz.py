@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import struct
 import zipfile
-import zlib
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,35 +13,51 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmls.core.errors import FileFormatError
-from rmls.core.sparse import INT32_MAX, are_within, is_row_pointer
+from rmls.core.errors import FileFormatError, InputError
+from rmls.core.resources import require_memory
+from rmls.core.sparse import INT32_MAX, check_csr
+from rmls.core.words import shorten, size
+from rmls.datasets._writing import check_names_writable, replace_file
 from rmls.datasets.dataset import Dataset
 from rmls.datasets.formats import (
+    MAX_EXPANSION,
+    SMALL_ENOUGH,
     Format,
-    check_names_writable,
+    Source,
+    list_names,
     named_dataset,
-    read_head,
-    replace_file,
-    write_names,
 )
 
 Array = NDArray[Any]
-REQUIRED = ("X_data", "X_indices", "X_indptr", "X_shape", "Y_indices", "Y_indptr", "Y_shape")
-# Deflate cannot do better, so a larger member is not what its size says.
-DEFLATE_BOUND = 1100
+FEATURES = ("X_data", "X_indices", "X_indptr", "X_shape")
+LABELS = ("Y_indices", "Y_indptr", "Y_shape")
+REQUIRED = (*FEATURES, *LABELS)
+# What NumPy writes for a list of numbers or of short texts; of the latter only a sentence is made.
+HEADER = re.compile(
+    rb"\{'descr': '([<>|=]?(?:[biuf][1248]|[US][1-9][0-9]{0,3}))', "
+    rb"'fortran_order': (?:False|True), 'shape': \(([0-9]{1,18}),\),? *\} *\n?"
+)
+MAGIC = b"\x93NUMPY"
+VERSIONS = (b"\1\0", b"\2\0", b"\3\0")
+HEADER_LIMIT = 10_000
+# What a damaged directory or header brings up.
+BROKEN = (ValueError, TypeError, struct.error)
+# Unpacked bytes, the arrays made of them, and the matrix.
+COPIES = 3
 
 
-def read_npz(path: Path) -> Dataset:
+def read_npz(source: Path | Source) -> Dataset:
     """Read ``X_data, X_indices, X_indptr, X_shape, Y_indices, Y_indptr, Y_shape[, split]``.
 
     Parameters
     ----------
-    path : Path
+    source : Path or Source
         Names are taken from ``<stem>.labels.txt`` and ``<stem>.features.txt`` if present.
 
     Notes
     -----
-    Pickled objects are never loaded, and every array is checked before a matrix is made.
+    Pickled objects are never loaded, and every array is checked before a matrix is made. An
+    archive without any of the three arrays of ``Y`` holds rows whose labels are not known.
 
     Examples
     --------
@@ -49,14 +67,17 @@ def read_npz(path: Path) -> Dataset:
     >>> read_npz(path)
     Dataset('toy': 1 row (1 train + 0 test), 2 features, 2 labels)
     """
-    arrays = _read_arrays(path)
-    missing = [key for key in REQUIRED if key not in arrays]
+    source = Source.of(source)
+    arrays, path = _read_arrays(source), source.path
+    is_labelled = any(key in arrays for key in LABELS)
+    missing = [key for key in (REQUIRED if is_labelled else FEATURES) if key not in arrays]
     if missing:
         raise FileFormatError(f"the archive lacks the array '{missing[0]}'", path)
-    X = _matrix(arrays, "X", arrays["X_data"], path)
-    Y = _matrix(arrays, "Y", np.ones(len(arrays["Y_indices"]), dtype=np.int32), path)
-    if X.shape[0] != Y.shape[0]:
-        raise FileFormatError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}", path)
+    X, Y = _matrix(arrays, "X", arrays["X_data"], path), None
+    if is_labelled:
+        Y = _matrix(arrays, "Y", np.ones(len(arrays["Y_indices"]), dtype=np.int32), path)
+        if X.shape[0] != Y.shape[0]:
+            raise FileFormatError(f"X has {X.shape[0]} rows but Y has {Y.shape[0]}", path)
     return named_dataset(path, X, Y, _split(arrays, X.shape[0], path))
 
 
@@ -77,60 +98,82 @@ def write_npz(dataset: Dataset, path: Path) -> None:
         "X_indices": dataset.X.indices,
         "X_indptr": dataset.X.indptr,
         "X_shape": np.array(dataset.X.shape, dtype=np.int64),
-        "Y_indices": dataset.Y.indices,
-        "Y_indptr": dataset.Y.indptr,
-        "Y_shape": np.array(dataset.Y.shape, dtype=np.int64),
     }
+    if dataset.is_labelled:
+        arrays["Y_indices"], arrays["Y_indptr"] = dataset.Y.indices, dataset.Y.indptr
+        arrays["Y_shape"] = np.array(dataset.Y.shape, dtype=np.int64)
     if dataset.n_train is not None:
         arrays["split"] = np.array([dataset.n_train], dtype=np.int64)
 
     def fill(stream: IO[bytes]) -> None:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
+        # Each with its header, which NumPy pads to a multiple of 64.
+        n_bytes = sum(array.nbytes + 256 for array in arrays.values())
+        # What shrinks as much as a bomb does is stored as it is, so that it can be read.
+        if n_bytes > max(SMALL_ENOUGH, MAX_EXPANSION * stream.tell()):
+            stream.seek(0)
+            stream.truncate()
+            np.savez(stream, allow_pickle=False, **arrays)
 
-    replace_file(path, fill)
-    write_names(dataset, path)
+    replace_file(path, fill, list_names(dataset, path))
 
 
-def _read_arrays(path: Path) -> dict[str, Array]:
-    read_head(path)
+def _read_arrays(source: Source) -> dict[str, Array]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            return {
-                info.filename.removesuffix(".npy"): _read_array(archive, info, path)
-                for info in archive.infolist()
-                if info.filename.removesuffix(".npy") in (*REQUIRED, "split")
-            }
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "unexpected end"
-        raise FileFormatError(f"the archive is damaged ({reason})", path) from None
-    except OSError as error:
-        raise FileFormatError(f"the file cannot be read ({error.strerror})", path) from None
+        with source.opened() as stream, zipfile.ZipFile(stream) as archive:
+            path = source.path
+            members = _members(archive, stream.seek(0, os.SEEK_END), path)
+            return {key: _read_array(archive, member, path) for key, member in members.items()}
+    except FileFormatError:
+        raise
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, *BROKEN) as failure:
+        reason = shorten(str(failure)) or "unexpected end"
+        raise FileFormatError(f"the archive is damaged ({reason})", source.path) from None
 
 
-def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Array:
+def _members(archive: zipfile.ZipFile, n_bytes: int, path: Path) -> dict[str, zipfile.ZipInfo]:
+    """Return the members to read by the name of their array, if what they unpack to is sane."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    for member in archive.infolist():
+        key = member.filename.removesuffix(".npy")
+        if key in members:
+            raise FileFormatError(f"the archive holds the array '{key}' twice", path)
+        if key in (*REQUIRED, "split"):
+            # As NumPy writes them. Others could ask for any memory to be unpacked.
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise FileFormatError(f"the array '{key}' is compressed in an unusual way", path)
+            members[key] = member
+    total = sum(member.file_size for member in members.values())
+    if total > max(SMALL_ENOUGH, MAX_EXPANSION * n_bytes):
+        raise FileFormatError(
+            f"the arrays grow more than {MAX_EXPANSION}-fold when unpacked, to {size(total)}; "
+            "unpack them by hand if you trust the file, and save them with numpy.savez",
+            path,
+        )
+    require_memory(COPIES * total, f"reading {path}", "read it in parts")
+    return members
+
+
+def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> Array:
     """Read one member after comparing the announced shape with the bytes that are there."""
-    key = info.filename.removesuffix(".npy")
-    if info.file_size > DEFLATE_BOUND * max(info.compress_size, 1):
-        raise FileFormatError(f"the array '{key}' announces more than the file holds", path)
-    try:
-        with archive.open(info) as stream:
-            # The length of a header has two bytes in version 1 and four in later ones.
-            version = np.lib.format.read_magic(stream)
-            reader = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = reader(stream)
-            rest = info.file_size - stream.tell()
-            # Unpickling objects runs code, and a false shape must not allocate memory.
-            if len(shape) != 1 or dtype.hasobject or shape[0] * dtype.itemsize != rest:
-                raise FileFormatError(f"the array '{key}' is not a plain list of numbers", path)
-            content = stream.read(rest)
-    except (ValueError, TypeError) as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError(f"the array '{key}' has a damaged header", path) from None
+    key = member.filename.removesuffix(".npy")
+    with archive.open(member) as stream:
+        magic = stream.read(8)
+        # The length of a header has two bytes in version 1 and four in later ones.
+        width = 2 if magic[6:7] == b"\1" else 4
+        length = int.from_bytes(stream.read(width), "little")
+        if magic[:6] != MAGIC or magic[6:] not in VERSIONS or length > HEADER_LIMIT:
+            raise FileFormatError(f"the array '{key}' has a damaged header", path)
+        # Read by a pattern, not evaluated: nothing else than a list of numbers is understood.
+        header = HEADER.fullmatch(stream.read(length))
+        rest = member.file_size - len(magic) - width - length
+        dtype = np.dtype(header[1].decode() if header else object)
+        # Unpickling objects runs code, and a false shape must not allocate memory.
+        if header is None or int(header[2]) * dtype.itemsize != rest:
+            raise FileFormatError(f"the array '{key}' is not a plain list of numbers", path)
+        content = stream.read(rest)
+    if len(content) != rest:
+        raise FileFormatError(f"the array '{key}' is cut off", path)
     return np.frombuffer(content, dtype=dtype)
 
 
@@ -141,15 +184,17 @@ def _matrix(arrays: dict[str, Array], which: str, data: Array, path: Path) -> sp
         raise FileFormatError(f"{which} has indices that are not whole numbers", path)
     if len(shape) != 2 or shape.min() < 0 or shape[1] > INT32_MAX:
         raise FileFormatError(f"{which}_shape must hold two sizes up to {INT32_MAX}", path)
-    if not len(indptr) or not is_row_pointer(indptr, int(shape[0]), int(indptr[-1])):
-        raise FileFormatError(f"{which}_indptr does not fit {shape[0]} rows", path)
-    if len(indices) != indptr[-1] or len(data) != len(indices):
-        raise FileFormatError(f"{which} has {len(indices)} indices for {indptr[-1]} entries", path)
-    if not are_within(indices, int(shape[1])):
-        raise FileFormatError(f"{which} has an index outside its {shape[1]} columns", path)
-    if data.dtype.kind not in "iuf" or not np.isfinite(data).all():
+    try:
+        check_csr(data, indices, indptr, (int(shape[0]), int(shape[1])), which)
+    except InputError as error:
+        raise FileFormatError(str(error).removesuffix("."), path) from None
+    if data.dtype.kind not in "biuf" or not np.isfinite(data).all():
         raise FileFormatError(f"{which} has a value that is not a finite number", path)
-    values = data.astype(np.float32 if which == "X" else np.int32)
+    # Too large becomes inf, which is refused in its own words.
+    with np.errstate(over="ignore"):
+        values = data.astype(np.float32 if which == "X" else np.int32)
+    if not np.isfinite(values).all():
+        raise FileFormatError(f"{which} has a value that is too large for float32", path)
     matrix = sparse.csr_matrix(
         (values, indices.astype(np.int32), indptr.astype(np.int64)),
         shape=(int(shape[0]), int(shape[1])),

@@ -129,10 +129,12 @@ def _skip_aside(text, position):
         while text[position] != NEWLINE:
             position += 1
         return position
+    # The newline at the end of the text differs from each of these letters.
     if (
         text[position] == LOWER_Q
         and text[position + 1] == LOWER_I
         and text[position + 2] == LOWER_D
+        and text[position + 3] == COLON
     ):
         while not ends_token(text[position]):
             position += 1
@@ -145,7 +147,8 @@ def _starts_row(text, position, rules):
     """Tell whether a line holds a row: not blank where those are skipped, not a comment."""
     # A line of blanks may be a row without labels and features: it depends on the format.
     if rules.skipped == SKIP_EMPTY:
-        return text[position] != NEWLINE and text[position] != RETURN
+        at_end = position + 1 if text[position] == RETURN else position
+        return text[at_end] != NEWLINE
     if rules.skipped == SKIP_BLANK:
         position = skip_spaces(text, position)
         return text[position] != NEWLINE and not (rules.comments and text[position] == HASH)
