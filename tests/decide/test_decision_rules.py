@@ -145,6 +145,13 @@ def test_a_rule_is_made_again_from_its_plain_values(rule: Rule) -> None:
         ("cardinality", Cardinality()),
         ("threshold", Threshold()),
         ("round", Threshold(0.0)),
+        (0.5, Threshold(0.5)),
+        (np.float32(0.25), Threshold(0.25)),
+        (-1.5, Threshold(-1.5)),
+        ("0.5", Threshold(0.5)),
+        ("-1e-3", Threshold(-0.001)),
+        ("threshold=0.5", Threshold(0.5)),
+        ("threshold=2", Threshold(2.0)),
         ("top_k", TopK(5)),
         ("top_1", TopK(1)),
         ("top_30", TopK(30)),
@@ -167,6 +174,7 @@ def test_making_a_rule_leaves_the_dictionary_as_it_was() -> None:
     "spec",
     [
         *("best", "top_", "top_0", "top_-1", "top_2.5", "", None, 5, [], {}, {"k": 3}),
+        *("5", True, float("nan"), "nan", "threshold=", "threshold=high", "threshold=inf", "1.2.3"),
         {"name": "top_k", "k": 0},
         {"name": "top_k", "n": 3},
         {"name": "cardinality", "k": 3},
@@ -179,6 +187,12 @@ def test_what_names_no_rule_is_refused(spec: Any) -> None:
     with pytest.raises(InputError) as caught:
         make_rule(spec)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("spec", [3, "3", np.int64(3)], ids=repr)
+def test_a_whole_number_is_asked_what_it_means(spec: Any) -> None:
+    with pytest.raises(InputError, match="write 'threshold=3' or 'top_3'"):
+        make_rule(spec)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.0, "3", None, float("nan")])

@@ -210,3 +210,77 @@ def test_a_normalizer_for_a_mode_without_columns_holds_no_arrays() -> None:
         normalizer = fit_normalizer(csr(COUNTS), mode)
         assert isinstance(normalizer, Normalizer)
         assert len(normalizer.mean) == len(normalizer.scale) == 0
+
+
+SIZES = [1e-42, 1e-40, 1e-38, 1e-30, 1e-20, 1e20, 1e30, 1e37]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", SIZES)
+def test_unit_rows_have_length_one_whatever_their_size(size: float) -> None:
+    table = (SIGNED * np.float64(size)).astype(np.float32)
+    found = unit_rows(csr(table)).toarray()
+    # Numbers near the smallest float32 have few digits, their direction is that of what is left.
+    np.testing.assert_allclose(found, by_length(table.astype(np.float64)), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [*SIZES, 3e38])
+@pytest.mark.parametrize("mode", ["auto", *MODES])
+def test_numbers_of_any_size_give_finite_rows(mode: str, size: float) -> None:
+    table = np.abs(SIGNED)
+    table /= table.max()
+    X = csr(table * np.float32(size))
+    fitted = fit_normalizer(X, mode)
+    for rows in (X, csr(-table * np.float32(3e38)), csr(table * np.float32(1e-44))):
+        assert np.isfinite(fitted.apply(rows).toarray()).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_new_row_at_the_other_end_of_the_numbers_is_cut_off() -> None:
+    largest = np.finfo(np.float32).max
+    fitted = fit_normalizer(csr([[largest, 1], [largest, 2]]), "standardize")
+    found = fitted.apply(csr([[-largest, largest]])).toarray()
+    np.testing.assert_allclose(found, [[0, MAX_DEVIATIONS / np.sqrt(2)]], rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_weights_without_a_finite_sum_are_weights() -> None:
+    X, weights = csr(DENSE), np.full(30, 1e308)
+    found = fit_normalizer(X, "standardize", np.arange(30), weights).apply(X)
+    wanted = fit_normalizer(X, "standardize").apply(X)
+    np.testing.assert_allclose(found.toarray(), wanted.toarray(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("power", [-45, -42, -39, -38, -30, 30, 37, 38])
+def test_rows_of_any_size_become_unit_rows(power: int) -> None:
+    table = np.float32([[1, 2, 0], [0, 1, 0]]) * np.float64(10.0**power)
+    X = csr(table)
+    found = unit_rows(X).toarray()
+    # What float32 has kept of the numbers, exactly.
+    np.testing.assert_allclose(found, by_length(X.toarray().astype(np.float64)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_columns_of_any_size_stay_finite(mode: str) -> None:
+    powers = np.array([-45, -40, -30, 0, 18, 30, 37, 38])
+    X = csr(np.abs(SIGNED) % 3 * 10.0**powers)
+    new = csr(np.abs(SIGNED[::-1]) % 3 * 10.0 ** powers[::-1])
+    normalizer = fit_normalizer(X, mode)
+    for rows in (X, new):
+        assert np.isfinite(normalizer.apply(rows).data).all()
+
+
+def test_a_constant_column_says_nothing_about_a_new_value() -> None:
+    table = np.float32([[3e38, 1], [3e38, 2], [3e38, 4]])
+    normalizer = fit_normalizer(csr(table), "standardize")
+    found = normalizer.apply(csr(np.float32([[-3e38, 1]]))).toarray()
+    assert found[0, 0] == 0
+    assert np.isfinite(found).all()
+
+
+def test_centring_a_matrix_that_does_not_fit_is_refused() -> None:
+    X = sparse.csr_matrix((1_000_000, 50_000_000), dtype=np.float32)
+    scale = np.zeros(X.shape[1], np.float32)
+    with pytest.raises(InputError, match="centring 1000000 rows"):
+        Normalizer("standardize", scale, scale).apply(X)

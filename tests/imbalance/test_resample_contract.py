@@ -32,6 +32,7 @@ every_setting = pytest.mark.parametrize(("name", "options"), SETTINGS, ids=IDS)
 X, Y = make_problem()
 N, M = Y.shape
 NAMES = [f"topic {label:02d}" for label in range(M)]
+INDEX = pd.Index([f"row {row * 7 % N}" for row in range(N)])
 
 
 def as_lists(Y: Any) -> list[list[str]]:
@@ -121,7 +122,9 @@ FEATURES = {
     "float64": lambda X: X.astype(np.float64),
     "dense": lambda X: X.toarray(),
     "whole numbers": lambda X: (10 * X).astype(np.int64).toarray(),
-    "frame": lambda X: pd.DataFrame(X.toarray(), columns=[f"f{j}" for j in range(X.shape[1])]),
+    "frame": lambda X: pd.DataFrame(
+        X.toarray(), columns=[f"f{j}" for j in range(X.shape[1])], index=INDEX
+    ),
     "lists": lambda X: X.toarray().tolist(),
 }
 LABELS = {
@@ -131,15 +134,15 @@ LABELS = {
     "array": lambda Y: sparse.csr_array(Y.astype(bool)),
     "dense": lambda Y: Y.toarray(),
     "bool": lambda Y: Y.toarray().astype(bool),
-    "frame": lambda Y: pd.DataFrame(Y.toarray(), columns=NAMES),
+    "frame": lambda Y: pd.DataFrame(Y.toarray(), columns=NAMES, index=INDEX),
 }
 
 
 @pytest.mark.parametrize("give", FEATURES.values(), ids=FEATURES)
 @every_resampler
 def test_features_come_back_in_their_container(name: str, give: Any) -> None:
-    given = give(X)
-    found, _ = RESAMPLERS[name]().fit_resample(given, Y)
+    given, sampler = give(X), RESAMPLERS[name]()
+    found, _ = sampler.fit_resample(given, Y)
     if isinstance(given, list):
         given = np.asarray(given)
     assert type(found) is type(given)
@@ -149,7 +152,7 @@ def test_features_come_back_in_their_container(name: str, give: Any) -> None:
         assert dtype == whole.item()
     if isinstance(given, pd.DataFrame):
         assert list(found.columns) == list(given.columns)
-        assert found.index.tolist() == list(range(len(found)))
+        assert found.index.tolist() == INDEX[sampler.sample_indices_].tolist()
         found, given = found.to_numpy(), given.to_numpy()
     plain = RESAMPLERS[name]().fit_resample(sparse.csr_matrix(given), Y)[0]
     np.testing.assert_array_equal(sparse.csr_matrix(found).toarray(), plain.toarray())
@@ -158,11 +161,12 @@ def test_features_come_back_in_their_container(name: str, give: Any) -> None:
 @pytest.mark.parametrize("give", LABELS.values(), ids=LABELS)
 @every_resampler
 def test_labels_come_back_in_their_container(name: str, give: Any) -> None:
-    given = give(Y)
-    _, found = RESAMPLERS[name]().fit_resample(X, given)
+    given, sampler = give(Y), RESAMPLERS[name]()
+    _, found = sampler.fit_resample(X, given)
     assert type(found) is type(given)
     if isinstance(given, pd.DataFrame):
         assert list(found.columns) == NAMES
+        assert found.index.tolist() == INDEX[sampler.sample_indices_].tolist()
         found, given = found.to_numpy(), given.to_numpy()
     assert found.dtype == given.dtype
     plain = RESAMPLERS[name]().fit_resample(X, Y)[1].toarray()
@@ -176,6 +180,15 @@ def test_lists_of_names_come_back_as_lists_of_names(name: str) -> None:
     _, wanted = RESAMPLERS[name]().fit_resample(X, Y)
     assert found == as_lists(wanted)
     assert not used.all()
+
+
+@every_resampler
+def test_a_series_of_lists_stays_one_with_its_index(name: str) -> None:
+    sampler = RESAMPLERS[name]()
+    _, found = sampler.fit_resample(X, pd.Series(as_lists(Y), index=INDEX, name="topics"))
+    assert found.name == "topics"
+    assert found.index.tolist() == INDEX[sampler.sample_indices_].tolist()
+    assert found.tolist() == sampler.fit_resample(X, as_lists(Y))[1]
 
 
 @every_setting

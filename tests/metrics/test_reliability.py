@@ -298,3 +298,17 @@ def test_a_group_without_pairs_has_no_calibration_error() -> None:
     report = evaluate([[1, 0, 0], [0, 0, 1]], probabilities=given, train_counts=[9, 3, 1])
     assert report["head"] == {"ece": 0.0, "brier": 0.25}
     assert set(report["tail"]) == {"brier"}
+
+
+@BOTH
+def test_of_a_ranking_the_probabilities_count_and_not_the_scores(function: Function) -> None:
+    truth, chances = random_truth(), random_probabilities()
+    by_chance = Ranking.from_dense(chances)
+    shifted = Ranking(
+        by_chance.indptr,
+        by_chance.labels,
+        by_chance.scores * 7 - 3,
+        by_chance.n_labels,
+        probabilities=by_chance.scores,
+    )
+    assert function(truth, shifted) == function(truth, by_chance)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rmls.core.options import check_whole
 from rmls.core.ranking import Ranking
@@ -54,11 +55,12 @@ class MacroF1TopK(Rule):
         """Number of best labels that are considered."""
         return max(self.depth, self.k)
 
-    def keep(self, ranking: Ranking) -> Ranking:
-        """Return the chosen labels of every row."""
+    def choose(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Return which entries are taken."""
         from rmls.kernels.cpu.decide.ascent import ascend
 
-        ranking = ranking.top(self.top)
+        considered = ranking.positions < self.top
+        ranking = ranking.where(considered)
         # Expected F of label j: 2 hits_j / (size_j + expected_j). No row can be decided without the
         # others.
         expected = np.bincount(ranking.labels, ranking.scores, ranking.n_labels)
@@ -72,4 +74,5 @@ class MacroF1TopK(Rule):
             self.k,
             self.n_passes,
         )
-        return ranking.where(chosen)
+        considered[considered] = chosen
+        return considered

@@ -13,7 +13,8 @@ from rmls.core.errors import InputError
 from rmls.core.numeric import fit_logistic, sigmoid
 from rmls.core.options import check_choice
 from rmls.core.ranking import Ranking
-from rmls.core.sparse import as_label_csr
+from rmls.core.resources import on_one_thread
+from rmls.core.sparse import as_label_csr, check_sparse
 
 METHODS = ("auto", "temperature", "platt", "isotonic")
 # Fewer positives would let a free curve follow their noise.
@@ -32,6 +33,8 @@ Floats = NDArray[np.float64]
 # Two tables of float32: 8 MB, unless 24 bins a label are more.
 MAX_COUNTS = 1 << 20
 MAX_BINS, MIN_BINS = 256, 24
+# What float32 can divide by, and hold.
+MIN_STEP, MAX_SCORE = 1e-30, float(np.finfo(np.float32).max)
 # Of the range of the first block, on both sides; what lies beyond goes to the outermost bins.
 MARGIN = 0.1
 
@@ -94,27 +97,41 @@ class Calibration:
         to_probabilities(*arguments)
         return out
 
+    def of_entries(
+        self, scores: NDArray[np.float32], labels: NDArray[np.int32]
+    ) -> NDArray[np.float32]:
+        """Return the probabilities of some scores, each with the number of its label."""
+        from rmls.kernels.cpu.decide.blocks import entries_to_probabilities
+
+        flat = np.ascontiguousarray(scores, dtype=np.float32).ravel()
+        out = np.empty_like(flat)
+        arguments = (flat, np.ravel(labels), *self._numbers(), out)
+        entries_to_probabilities(*arguments)
+        return out.reshape(np.shape(scores))
+
     def apply(self, ranking: Ranking) -> Ranking:
-        """Return a ranking with probabilities for scores, sorted anew."""
-        from rmls.kernels.cpu.decide.blocks import entries_to_probabilities, order_rows
+        """Return a ranking by probability: its scores are the probabilities, sorted anew."""
+        from rmls.kernels.cpu.decide.blocks import order_rows
 
         if ranking.n_labels != self.n_labels:
             raise InputError(
                 f"the ranking is of {ranking.n_labels} labels, but the calibration is for "
                 f"{self.n_labels} labels."
             )
-        out = np.empty(len(ranking.scores), dtype=np.float32)
-        arguments = (ranking.scores, ranking.labels, *self._numbers(), out)
-        entries_to_probabilities(*arguments)
-        order = np.empty(len(out), dtype=np.int64)
-        order_rows(ranking.indptr, ranking.labels, out, order)
-        return Ranking(ranking.indptr, ranking.labels[order], out[order], ranking.n_labels)
+        found = self.of_entries(ranking.scores, ranking.labels)
+        order = np.empty(len(found), dtype=np.int64)
+        order_rows(ranking.indptr, ranking.labels, found, order)
+        labels, sorted_ = ranking.labels[order], found[order]
+        return Ranking(
+            ranking.indptr, labels, sorted_, ranking.n_labels, None, sorted_, ranking.names
+        )
 
     def _numbers(self) -> tuple[Any, ...]:
         scalars = (np.float32(self.low), np.float32(self.step))
         return (*scalars, self.curves, self.curve_of, self.bias, np.float32(self.slope))
 
 
+@on_one_thread
 def fit_calibration(counts: ScoreCounts, method: str = "auto") -> Calibration:
     """Fit the map from scores to probabilities to counts of held-out scores.
 
@@ -280,6 +297,7 @@ class ScoreCounts:
         ----------
         scores : array-like or sparse matrix of shape (n_rows, n_labels)
         """
+        check_sparse(scores, "scores")
         block: Any = scores if sparse.issparse(scores) else np.asarray(scores, dtype=np.float32)
         values = sparse.csr_matrix(block).data if sparse.issparse(scores) else block
         if block.ndim != 2 or not values.size:
@@ -290,9 +308,10 @@ class ScoreCounts:
         margin = MARGIN * (high - low) + 1e-4 * max(abs(low), abs(high)) or 1e-3
         n_labels = int(block.shape[1])
         n_bins = int(np.clip(MAX_COUNTS // n_labels, MIN_BINS, MAX_BINS))
-        step = (high - low + 2 * margin) / n_bins
+        step = max((high - low + 2 * margin) / n_bins, MIN_STEP)
+        low = max(low - margin, -MAX_SCORE)
         empty = np.zeros((2, n_labels, n_bins), dtype=np.float32)
-        return cls(low - margin, step, empty[0], empty[1])
+        return cls(low, step, empty[0], empty[1])
 
     @property
     def n_labels(self) -> int:
@@ -314,6 +333,7 @@ class ScoreCounts:
         Y : array-like or sparse matrix of 0/1, shape (n_rows, n_labels)
         weights : array-like of shape (n_rows,), optional
         """
+        check_sparse(scores, "scores")
         listed = sparse.issparse(scores)
         block: Any = sparse.csr_matrix(scores) if listed else np.asarray(scores, dtype=np.float32)
         truth = as_label_csr(Y)

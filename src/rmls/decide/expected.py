@@ -27,7 +27,7 @@ class _BestSize(Rule):
     needs_probabilities: ClassVar[bool] = True
     _kernel: ClassVar[str] = ""
 
-    def keep(self, ranking: Ranking) -> Ranking:
+    def choose(self, ranking: Ranking) -> NDArray[np.bool_]:
         """Return the best set of every row: at least one label, unless all are impossible.
 
         Notes
@@ -43,7 +43,7 @@ class _BestSize(Rule):
         scores = ranking.scores.astype(np.float64)
         best_sizes = getattr(expectation, self._kernel)
         best_sizes(ranking.indptr, scores, rest.astype(np.float64), *_quadrature(), sizes)
-        return ranking.where(ranking.positions < np.repeat(sizes, ranking.lengths))
+        return ranking.positions < np.repeat(sizes, ranking.lengths)
 
     def lowest(self, block: NDArray[np.float32]) -> Any:
         """Return for each row a probability below which no label can be in the best set."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from scipy import sparse
 from rmls.core.errors import InputError
 from rmls.core.options import check_whole
 from rmls.core.ranking import Ranking
+from rmls.core.words import shorten
 
 # Each costs one evaluation of the metric.
 N_THRESHOLDS = 64
@@ -27,9 +28,10 @@ RULES: dict[str, type[Rule]] = {}
 class Rule:
     """A decision rule. `top`, `above` and `lowest` say which part of the scores it must see.
 
-    Rules that need probabilities take calibrated ones; the scores of any ranking will do for the
-    others. A rule that depends on the training set is bound to its label counts first. A subclass
-    with a `name` can be made from that name.
+    Rules that need probabilities look at those of a ranking, or at its scores where it has no
+    probabilities; the others look at the scores. A subclass defines ``choose``. A rule that depends
+    on the training set is bound to its label counts first. A subclass with a `name` can be made
+    from that name.
     """
 
     name: ClassVar[str] = ""
@@ -72,14 +74,23 @@ class Rule:
         """Tell whether this fitted rule is what ``wanted``, perhaps not fitted, asks for."""
         return self == wanted
 
-    def keep(self, ranking: Ranking) -> Ranking:
-        """Return the labels the rule takes, with their scores."""
+    def choose(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Return which entries the rule takes of a ranking by the numbers that it looks at."""
         raise NotImplementedError
+
+    def keep(self, ranking: Ranking) -> Ranking:
+        """Return the labels the rule takes, in the order of the ranking."""
+        if not self.needs_probabilities or ranking.probabilities is None:
+            return ranking.where(self.choose(ranking))
+        by_probability, order = _sort_by_probability(ranking)
+        chosen = np.empty(len(order), dtype=bool)
+        chosen[order] = self.choose(by_probability)
+        return ranking.where(chosen)
 
     def select(self, ranking: Ranking) -> sparse.csr_matrix:
         """Return the label sets as a 0/1 CSR matrix."""
-        scores = ranking.scores
-        if self.needs_probabilities and not ((scores >= 0) & (scores <= 1)).all():
+        chances = ranking.chances
+        if self.needs_probabilities and not ((chances >= 0) & (chances <= 1)).all():
             raise InputError(
                 f"the rule {self.name!r} needs probabilities between 0 and 1; calibrate the scores."
             )
@@ -88,6 +99,17 @@ class Rule:
     def as_dict(self) -> dict[str, Any]:
         """Return the rule as plain values."""
         return {"name": self.name, **asdict(self)}
+
+
+def _sort_by_probability(ranking: Ranking) -> tuple[Ranking, NDArray[np.int64]]:
+    """Return a ranking whose scores are the probabilities, and where its entries stood."""
+    from rmls.kernels.cpu.decide.blocks import order_rows
+
+    chances = ranking.chances
+    order = np.empty(len(chances), dtype=np.int64)
+    order_rows(ranking.indptr, ranking.labels, chances, order)
+    labels, numbers = ranking.labels[order], chances[order]
+    return Ranking(ranking.indptr, labels, numbers, ranking.n_labels, ranking.rest), order
 
 
 @dataclass(frozen=True)
@@ -119,11 +141,11 @@ class _Cut(Rule):
         """Tell whether this rule is ``wanted`` with its threshold found."""
         return isinstance(wanted, _Cut) and replace(wanted, value=self.value) == self
 
-    def keep(self, ranking: Ranking) -> Ranking:
-        """Return the labels that score at least the threshold."""
+    def choose(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Return which entries reach the threshold."""
         if self.value is None:
             raise InputError(f"the rule '{self.name}' has no threshold yet; fit it first.")
-        return ranking.where(ranking.scores >= np.float32(self.value))
+        return ranking.scores >= np.float32(self.value)
 
 
 @dataclass(frozen=True)
@@ -161,9 +183,9 @@ class TopK(_BestK):
 
     name: ClassVar[str] = "top_k"
 
-    def keep(self, ranking: Ranking) -> Ranking:
-        """Return the best k labels of every row."""
-        return ranking.top(self.k)
+    def choose(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Return which entries are among the best k of their row."""
+        return ranking.positions < self.k
 
 
 @dataclass(frozen=True)
@@ -281,15 +303,16 @@ class CardinalityCount:
         return len(self._weights) > 1 and bool(self._weights[:-1].sum() >= self.wanted)
 
 
-def make_rule(spec: str | Rule | dict[str, Any]) -> Rule:
-    """Return a rule from its name, its `as_dict` form, or itself.
+def make_rule(spec: str | float | Rule | dict[str, Any]) -> Rule:
+    """Return a rule from its name, a threshold, its `as_dict` form, or itself.
 
     Parameters
     ----------
-    spec : str, dict or Rule
+    spec : str, number, dict or Rule
         Names are ``cardinality``, ``top_5``, ``threshold``, ``round``, ``f1``, ``jaccard``,
         ``micro_f1``, ``macro_f1``, ``psp@5``, ``macro_recall@5``, ``macro_f1@5`` and
-        ``tail@5=0.3``, with any number of labels for 5.
+        ``tail@5=0.3``, with any number of labels for 5. A number is a threshold on scores, and so
+        is ``threshold=0.5``.
 
     Examples
     --------
@@ -297,6 +320,8 @@ def make_rule(spec: str | Rule | dict[str, Any]) -> Rule:
     (TopK(k=3), PropensityTopK(k=3))
     >>> make_rule("round")
     Threshold(value=0.0, metric='example_f1')
+    >>> make_rule(0.5), make_rule("threshold=0.5") == make_rule(0.5)
+    (Threshold(value=0.5, metric='example_f1'), True)
     >>> make_rule("tail@5=0.3")
     TailTopK(k=5, tail=0.3)
     >>> make_rule("best")
@@ -309,8 +334,8 @@ def make_rule(spec: str | Rule | dict[str, Any]) -> Rule:
     rule = RULES.get(str(values.pop("name", None)))
     if rule is None:
         raise InputError(
-            f"decision must be one of {', '.join(shown_names())} or a rule of rmls.decide; "
-            f"got {spec!r}."
+            f"decision must be one of {', '.join(shown_names())}, a threshold such as 0.5, "
+            f"or a rule of rmls.decide; got {spec!r}."
         )
     try:
         return rule(**values)
@@ -335,10 +360,18 @@ def shown_names() -> list[str]:
 
 def _read_name(text: Any) -> dict[str, Any]:
     """Return the name and the values in a text such as ``tail@5=0.3``."""
+    if isinstance(text, Real) and not isinstance(text, bool):
+        return {"name": "threshold", "value": _not_a_count(text)}
     if not isinstance(text, str):
         return {"name": text}
     if text == "round":
         return {"name": "threshold", "value": 0.0}
+    if text.startswith("threshold="):
+        return {"name": "threshold", "value": _number(text.partition("=")[2], text)}
+    if re.fullmatch(r"[-+]?[0-9]+", text):
+        _not_a_count(int(text[:9]))
+    if re.fullmatch(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?", text):
+        return {"name": "threshold", "value": _number(text, text)}
     if match := re.fullmatch(r"top_([0-9]{1,9})", text):
         return {"name": "top_k", "k": int(match[1])}
     if match := re.fullmatch(r"([a-z_0-9]+)@([0-9]{1,9})(?:=([0-9.]+))?", text):
@@ -349,6 +382,19 @@ def _read_name(text: Any) -> dict[str, Any]:
 
 def _number(digits: str, text: str) -> float:
     try:
-        return float(digits)
+        number = float(digits)
     except ValueError:
-        raise InputError(f"the decision rule {text!r} needs a number behind '='.") from None
+        number = float("nan")
+    if not np.isfinite(number):
+        raise InputError(f"the decision rule '{shorten(text)}' needs a finite number.")
+    return number
+
+
+def _not_a_count(number: Any) -> Any:
+    """Refuse a whole number, which could be a threshold or a number of labels."""
+    if isinstance(number, Integral):
+        raise InputError(
+            f"decision={number} could be a threshold or a number of labels; "
+            f"write 'threshold={number}' or 'top_{abs(number)}'."
+        )
+    return number

@@ -73,9 +73,9 @@ class MacroF1(Rule):
         """Return the thresholds of the labels."""
         return self._checked(block.shape[1])[None, :]
 
-    def keep(self, ranking: Ranking) -> Ranking:
-        """Return the labels that reach their thresholds."""
-        return ranking.where(ranking.scores >= self._checked(ranking.n_labels)[ranking.labels])
+    def choose(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Return which entries reach the threshold of their label."""
+        return ranking.scores >= self._checked(ranking.n_labels)[ranking.labels]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, without its array."""

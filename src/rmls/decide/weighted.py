@@ -40,8 +40,8 @@ class _WeightedTopK(_BestK):
         weights = self._weigh(counts, n_samples)
         return replace(self, label_weights=weights.astype(np.float32))
 
-    def keep(self, ranking: Ranking) -> Ranking:
-        """Return the best k labels of every row, with their probabilities as they were."""
+    def choose(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Return which entries are the best k of their row."""
         from rmls.kernels.cpu.decide.blocks import order_rows
 
         if self.label_weights is None:
@@ -57,7 +57,7 @@ class _WeightedTopK(_BestK):
         order_rows(ranking.indptr, ranking.labels, weighted, order)
         chosen = np.zeros(len(order), dtype=bool)
         chosen[order] = ranking.positions < self.k
-        return ranking.where(chosen)
+        return chosen
 
     def as_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, without its array."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.core.resources import require_memory
 
 Mode = Literal["none", "l2", "log_l2", "standardize", "rescale"]
 MODES: tuple[Mode, ...] = ("none", "l2", "log_l2", "standardize", "rescale")
@@ -22,6 +23,8 @@ UNIT_TOLERANCE = 0.01
 MAX_DEVIATIONS = 8.0
 # Enough to see the kind of the numbers; the whole matrix is not scanned for that.
 LOOK_AT = 50_000
+# Between them a length and its reciprocal are both float32 numbers of full precision.
+SHORTEST, LONGEST = 1e-37, 1e37
 
 
 @dataclass(frozen=True)
@@ -58,17 +61,29 @@ class Normalizer:
         if self.mode == "none":
             return X
         if self.mode == "standardize":
-            deviations = (X.toarray() - self.mean) * self.scale
-            # Columns are scaled by 1 / sqrt(d) as well, which makes rows of about unit length.
-            bound = np.float32(MAX_DEVIATIONS / np.sqrt(X.shape[1]))
-            return sparse.csr_matrix(np.clip(deviations, -bound, bound))
+            return self._standardize(X)
         if self.mode == "rescale":
             bound = np.float32(MAX_DEVIATIONS)
-            values = np.clip(X.data * self.scale[X.indices], -bound, bound)
+            with np.errstate(over="ignore"):
+                values = np.clip(X.data * self.scale[X.indices], -bound, bound)
         else:
             # The tenth occurrence of a word says less than the first.
             values = np.log1p(np.maximum(X.data, 0)) if self.mode == "log_l2" else X.data
         return unit_rows(_with_values(X, values))
+
+    def _standardize(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        require_memory(
+            12 * X.shape[0] * X.shape[1],
+            f"centring {X.shape[0]} rows × {X.shape[1]} features, which fills the zeros,",
+            "use normalize='rescale', or pass fewer rows",
+        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            deviations = (X.toarray() - self.mean) * self.scale
+        # A column that was constant says nothing, however far a new value is from it.
+        deviations[:, self.scale == 0] = 0
+        # Columns are scaled by 1 / sqrt(d) as well, which makes rows of about unit length.
+        bound = np.float32(MAX_DEVIATIONS / np.sqrt(X.shape[1]))
+        return sparse.csr_matrix(np.clip(deviations, -bound, bound))
 
 
 def fit_normalizer(
@@ -120,6 +135,10 @@ def fit_normalizer(
         return Normalizer(mode, empty, empty)
     chosen = X if rows is None else X[rows]
     share = np.ones(chosen.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        total = share.sum()
+    # Weights near the largest float have no finite sum.
+    share = share if np.isfinite(total) else share / share.max()
     share = share / share.sum()
     mean = np.asarray(chosen.T @ share).ravel()
     square = np.asarray(_with_values(chosen, chosen.data.astype(np.float64) ** 2).T @ share).ravel()
@@ -138,7 +157,7 @@ def choose_mode(X: sparse.csr_matrix) -> Mode:
     """Return the mode that ``normalize="auto"`` takes for ``X``."""
     if X.nnz == 0:
         return "none"
-    lengths = np.sqrt(_row_sums(X, X.data**2))
+    lengths = np.sqrt(_row_sums(X, X.data.astype(np.float64) ** 2))
     lengths = lengths[lengths > 0]
     # One row may have unit length by chance.
     if len(lengths) > 1 and np.mean(np.abs(lengths - 1.0) < UNIT_TOLERANCE) > 0.99:
@@ -159,8 +178,13 @@ def unit_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
     [[0.6..., 0.8...], [0.0, 0.0]]
     """
     lengths = np.sqrt(_row_sums(X, X.data.astype(np.float64) ** 2))
-    factors = _reciprocal(lengths)
-    return _with_values(X, X.data * np.repeat(factors, np.diff(X.indptr)))
+    counts = np.diff(X.indptr)
+    values = X.data * np.repeat(_reciprocal(lengths), counts)
+    extreme = (lengths > 0) & ((lengths < SHORTEST) | (lengths > LONGEST))
+    if extreme.any():
+        there = np.repeat(extreme, counts)
+        values[there] = X.data[there] / np.repeat(lengths, counts)[there]
+    return _with_values(X, values)
 
 
 def _row_sums(X: sparse.csr_matrix, values: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -169,8 +193,10 @@ def _row_sums(X: sparse.csr_matrix, values: NDArray[np.floating]) -> NDArray[np.
 
 
 def _reciprocal(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    with np.errstate(divide="ignore"):
-        return np.where(values > 0, 1.0 / values, 0.0).astype(np.float32)
+    with np.errstate(divide="ignore", over="ignore"):
+        reciprocal = np.where(values > 0, 1.0 / values, 0.0)
+    # A float32 ends at 3.4e38: the reciprocal of a smaller number is as large as can be.
+    return np.minimum(reciprocal, np.finfo(np.float32).max).astype(np.float32)
 
 
 def _with_values(X: sparse.csr_matrix, values: NDArray[np.floating]) -> sparse.csr_matrix:

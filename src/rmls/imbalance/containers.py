@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmls.core.tables import columns_of, library_of, make_table
+
 Indices = NDArray[np.int64]
 
 
@@ -16,7 +18,7 @@ def like_features(X: Any, rows: Indices, synthetic: sparse.csr_matrix | None) ->
 
     Parameters
     ----------
-    X : array-like, frame or sparse matrix
+    X : array-like, table or sparse matrix
         Copies keep its type; synthetic rows between whole numbers make it a float.
     rows : ndarray of int64
         Rows of ``X``.
@@ -31,13 +33,12 @@ def like_features(X: Any, rows: Indices, synthetic: sparse.csr_matrix | None) ->
            [0. , 1. ],
            [0. , 1.5]])
     """
-    if synthetic is not None:
-        rows = rows[: len(rows) - synthetic.shape[0]]
+    n_copied = len(rows) - (0 if synthetic is None else synthetic.shape[0])
     if sparse.issparse(X):
-        return _like_sparse(X, rows, synthetic)
-    if hasattr(X, "columns") and hasattr(X, "iloc"):
-        return _like_frame(X, rows, synthetic)
-    chosen = np.asarray(X)[rows]
+        return _like_sparse(X, rows[:n_copied], synthetic)
+    if hasattr(X, "columns"):
+        return _like_table(X, rows, n_copied, synthetic)
+    chosen = np.asarray(X)[rows[:n_copied]]
     return chosen if synthetic is None else np.concatenate([chosen, synthetic.toarray()])
 
 
@@ -48,30 +49,53 @@ def _like_sparse(X: Any, rows: Indices, synthetic: sparse.csr_matrix | None) -> 
     return chosen.asformat(X.format)
 
 
-def _like_frame(X: Any, rows: Indices, synthetic: sparse.csr_matrix | None) -> Any:
-    chosen = X.iloc[rows].reset_index(drop=True)
+def _like_table(X: Any, rows: Indices, n_copied: int, synthetic: sparse.csr_matrix | None) -> Any:
+    """Return rows of a table; in pandas all keep the index of the row that they come from."""
+    library, columns = library_of(X), columns_of(X)
+    copied = rows[:n_copied]
+    if library == "pandas":
+        chosen = X.iloc[copied]
+    else:
+        chosen = X[copied] if library == "polars" else X.take(copied)
     if synthetic is None:
         return chosen
-    from pandas import DataFrame, concat
+    made = make_table(
+        synthetic.toarray(),
+        columns,
+        library,
+        X.iloc[rows[n_copied:]] if library == "pandas" else None,
+    )
+    if library == "pandas":
+        from pandas import concat
 
-    made = DataFrame(synthetic.toarray(), columns=X.columns)
-    return concat([chosen, made], ignore_index=True)
+        return concat([chosen, made])
+    if library == "polars":
+        from polars import concat as stack
+
+        return stack([chosen, made], how="vertical_relaxed")
+    from pyarrow import concat_tables
+
+    return concat_tables([chosen, made], promote_options="permissive")
 
 
-def like_labels(Y: Any, restored: Any) -> Any:
-    """Return label sets in the sparse format and type of ``Y``; other containers as they are.
+def like_labels(Y: Any, restored: Any, rows: Indices) -> Any:
+    """Return label sets in the sparse format and type of ``Y``, or with the index of its rows.
 
     Examples
     --------
     >>> Y = sparse.csc_array(np.eye(2, dtype=bool))
-    >>> found = like_labels(Y, sparse.csr_matrix([[1, 0]]))
+    >>> found = like_labels(Y, sparse.csr_matrix([[1, 0]]), np.array([0]))
     >>> type(found).__name__, found.dtype.name, found.toarray().tolist()
     ('csc_array', 'bool', [[True, False]])
     """
     given: Any = Y
-    if not sparse.issparse(Y):
-        return restored
-    result = restored.astype(given.dtype)
-    if isinstance(given, sparse.sparray):
-        result = sparse.csr_array(result)
-    return result.asformat(given.format)
+    if sparse.issparse(Y):
+        result = restored.astype(given.dtype)
+        if isinstance(given, sparse.sparray):
+            result = sparse.csr_array(result)
+        return result.asformat(given.format)
+    if hasattr(given, "iloc") and hasattr(given, "index"):
+        if hasattr(restored, "columns"):
+            return restored.set_axis(given.index[rows], axis=0)
+        return type(given)(restored, index=given.index[rows], name=given.name)
+    return restored

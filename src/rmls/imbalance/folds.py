@@ -13,7 +13,7 @@ from scipy import sparse
 from rmls.core.errors import InputError, RmlsWarning
 from rmls.core.labels import read_labels
 from rmls.core.options import check_share, check_whole, read_seed
-from rmls.core.resources import require_memory
+from rmls.core.resources import on_one_thread, require_memory
 
 if TYPE_CHECKING:
     from rmls.kernels.cpu.imbalance.stratify import Labels, Spread
@@ -29,6 +29,7 @@ SUM_TOLERANCE = 1e-6
 CELL_BYTES = 28
 
 
+@on_one_thread
 def assign_folds(
     Y: Any, shares: Sequence[float], *, n_passes: int = 50, random_state: Any = 0
 ) -> Indices:

@@ -8,10 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmls.core.errors import InputError
+from rmls.core.resources import require_memory
 from rmls.core.sparse import label_counts
 from rmls.imbalance.statistics import irlbl, mean_ir
 
 Indices = NDArray[np.int64]
+# As many as CSR matrices with int32 indices can tell apart.
+MAX_ROWS = 2**31
+# The place of a row, and the number that it is drawn by.
+DRAWN_BYTES = 16
 
 
 class Sides(NamedTuple):
@@ -44,12 +50,19 @@ def find_sides(Y: sparse.csr_matrix) -> Sides:
     return Sides(used & (ratios > mean), used & (ratios < mean), mean)
 
 
-def count_share(share: float, n_rows: int) -> int:
+def count_share(share: float, n_rows: int, row_bytes: float = DRAWN_BYTES) -> int:
     """Return the number of rows that a share of them stands for, halves rounded up.
+
+    More rows than memory holds, at ``row_bytes`` each, are an error.
 
     Examples
     --------
     >>> count_share(0.25, 10), count_share(0.1, 4)
     (3, 0)
     """
-    return int(np.floor(share * n_rows + 0.5))
+    wanted = share * n_rows
+    way_out = "give a smaller sampling_strategy"
+    if not wanted < MAX_ROWS:
+        raise InputError(f"{share:g} times {n_rows:,} rows are too many; {way_out}.")
+    require_memory(int(wanted * row_bytes), f"making {int(wanted):,} rows", way_out)
+    return int(np.floor(wanted + 0.5))

@@ -110,6 +110,8 @@ class MLSMOTE(Resampler):
         by_label = Y[:, find_sides(Y).minority].tocsc()
         by_label = by_label[:, np.diff(by_label.indptr) > 1]
         members, start = by_label.indices.astype(np.int64), by_label.indptr.astype(np.int64)
+        # A new row has the features of two, of 12 bytes each.
+        count_share(self.sampling_strategy, len(members), 16 + 24 * X.nnz / max(X.shape[0], 1))
         chosen = self._draw_seeds(len(members), generator)
         near = _search(X, rows, start, members, self.n_neighbors)
         made, labels = [X[:0]], [Y]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rmls.core.errors import InputError
 from rmls.core.frequency import GROUP_NAMES, group_labels
+from rmls.core.resources import on_one_thread
 from rmls.core.sparse import as_label_csr, label_counts
 from rmls.imbalance import statistics
 
@@ -115,6 +116,7 @@ class ImbalanceReport:
         return "\n".join([*_summary_lines(self), "", *_group_lines(self), "", *_label_lines(self)])
 
 
+@on_one_thread
 def describe(Y: Any, label_names: Sequence[str] | None = None) -> ImbalanceReport:
     """Compute the imbalance statistics of a data set.
 

@@ -14,7 +14,8 @@ from sklearn.utils.validation import validate_data
 from rmls.core.errors import InputError
 from rmls.core.labels import read_labels
 from rmls.core.options import Option, read_seed
-from rmls.core.sparse import canonical_order
+from rmls.core.resources import on_one_thread
+from rmls.core.sparse import canonical_order, check_sparse
 from rmls.imbalance.containers import like_features, like_labels
 
 Indices = NDArray[np.int64]
@@ -63,6 +64,7 @@ class Resampler(BaseEstimator):  # type: ignore[misc]
 
     sample_indices_: Indices
 
+    @on_one_thread
     def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Return the resampled rows and their labels, in the containers they came in.
 
@@ -74,7 +76,8 @@ class Resampler(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         X_resampled, y_resampled
-            Rows that stay come first, in their order; then the added ones.
+            Rows that stay come first, in their order; then the added ones. In pandas every row has
+            the index of the row that it is, or was made from.
         """
         self._check_options()
         features = self._read_features(X)
@@ -101,7 +104,7 @@ class Resampler(BaseEstimator):  # type: ignore[misc]
         made = changes.synthetic
         return (
             like_features(X, self.sample_indices_, made),
-            like_labels(y, space.restore(resampled)),
+            like_labels(y, space.restore(resampled), self.sample_indices_),
         )
 
     def _check_options(self) -> None:
@@ -114,6 +117,7 @@ class Resampler(BaseEstimator):  # type: ignore[misc]
 
     def _read_features(self, X: Any) -> Csr:
         """Return the features as canonical CSR, in their type if that is a float."""
+        check_sparse(X, "X")
         try:
             checked = validate_data(self, X, accept_sparse=True, dtype=[np.float64, np.float32])
         except ValueError as error:

@@ -66,7 +66,7 @@ class Objective(NamedTuple):
     """What is minimised: loss and activation codes, sampling, regularisation.
 
     ``focus`` is that of `arithmetic.focused`; ``max_label_norm`` bounds the squared norm of every
-    label vector, and is empty without bounds.
+    label vector, and is empty without bounds. ``elementwise`` tells the two forms of AdaGrad apart.
     """
 
     loss: int
@@ -80,6 +80,7 @@ class Objective(NamedTuple):
     max_label_norm: np.ndarray
     gradient_floor: np.float32
     label_weight: np.ndarray
+    elementwise: bool
 
 
 class Visits(NamedTuple):

@@ -117,9 +117,17 @@ class Backend(Protocol):
         ...
 
     def solve_classifiers(
-        self, problem: Problem, pairs: Pairs, duals: Floats, n_features: int, n_threads: int
+        self,
+        problem: Problem,
+        pairs: Pairs,
+        duals: Floats,
+        n_features: int,
+        n_threads: int,
+        tick: Callable[[float], None] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[Any], Floats, Floats]:
         """Train the classifier of every label from ``duals``, which are moved in place.
+
+        ``tick`` is called with the share of the labels that is done, from any thread.
 
         Returns
         -------

@@ -10,6 +10,7 @@ from rmls.metrics.example import (
     hamming_loss,
     subset_accuracy,
 )
+from rmls.metrics.labels import LabelReport, per_label
 from rmls.metrics.pooled import (
     macro_f1,
     macro_precision,
@@ -36,13 +37,16 @@ from rmls.metrics.reliability import (
     reliability_curve,
 )
 from rmls.metrics.report import EvaluationReport
+from rmls.metrics.scoring import Scorer, scorer
 
 __all__ = [
     "GROUP_NAMES",
     "METRICS",
     "EvaluationReport",
+    "LabelReport",
     "Metric",
     "ReliabilityCurve",
+    "Scorer",
     "brier_score",
     "coverage_at_k",
     "evaluate",
@@ -64,10 +68,12 @@ __all__ = [
     "micro_precision",
     "micro_recall",
     "ndcg_at_k",
+    "per_label",
     "precision_at_k",
     "propensities",
     "psp_at_k",
     "recall_at_k",
     "reliability_curve",
+    "scorer",
     "subset_accuracy",
 ]

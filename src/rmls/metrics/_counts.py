@@ -18,6 +18,7 @@ from rmls.core.errors import InputError
 from rmls.core.ranking import Ranking
 from rmls.core.sparse import as_label_csr, label_counts
 from rmls.metrics._inputs import Ints, as_ranking, check_k, check_shape, check_truth
+from rmls.metrics._named import name_columns, pair_sets
 
 Mask = NDArray[np.bool_]
 
@@ -164,6 +165,7 @@ def count_sets(Y_true: Any, Y_pred: Any) -> SetCounts:
     """Check both sets of labels and intersect them; counts are returned as they are."""
     if isinstance(Y_pred, SetCounts):
         return Y_pred
+    Y_true, Y_pred = pair_sets(Y_true, Y_pred)
     true = check_truth(Y_true)
     predicted = as_label_csr(Y_pred, "Y_pred")
     check_shape("Y_pred", predicted.shape, true.shape)
@@ -176,7 +178,7 @@ def count_hits(Y_true: Any, ranking: Any, k: int) -> HitTable:
     check_k(k)
     if isinstance(ranking, HitTable):
         return ranking.top(k)
-    true = check_truth(Y_true)
+    true = check_truth(name_columns(Y_true, ranking))
     top = as_ranking(ranking, true.shape).top(k)
     # Positions from 1 on: times the truth, each hit keeps its position, and none is lost as a zero.
     ranks = sparse.csr_matrix(

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from rmls.core.errors import InputError
 from rmls.core.ranking import Ranking
-from rmls.core.sparse import as_label_csr
+from rmls.core.sparse import as_label_csr, check_sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -78,7 +78,21 @@ def average(values: Floats, sample_weight: ArrayLike | None) -> float:
     return float(values @ weights / weights.sum())
 
 
+def check_train_counts(train_counts: ArrayLike | None, n_labels: int) -> Any:
+    """Return the training rows of every label, one number each; None where none are given."""
+    if train_counts is None:
+        return None
+    counts = np.asarray(train_counts)
+    if counts.shape != (n_labels,):
+        raise InputError(
+            f"train_counts has shape {counts.shape} but Y_true has {n_labels} labels; "
+            "give one count per label."
+        )
+    return counts
+
+
 def _rank_stored(scores: Any, shape: tuple[int, ...]) -> Ranking:
+    check_sparse(scores, "ranking")
     matrix = sparse.csr_matrix(scores)
     check_shape("ranking", matrix.shape, shape)
     _check_scores(matrix.data)

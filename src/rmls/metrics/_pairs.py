@@ -11,7 +11,7 @@ from scipy import sparse
 
 from rmls.core.errors import InputError
 from rmls.core.ranking import Ranking
-from rmls.core.sparse import label_counts
+from rmls.core.sparse import check_sparse, label_counts
 from rmls.metrics._counts import Mask
 from rmls.metrics._inputs import (
     Floats,
@@ -84,7 +84,7 @@ def list_pairs(Y_true: Any, probabilities: Any) -> ListedPairs:
     Y_true : array-like or sparse matrix of 0/1, shape (n_samples, n_labels)
     probabilities : Ranking, sparse matrix or array, shape (n_samples, n_labels)
         Of an array every pair is listed; of a sparse matrix the stored entries, zeros included;
-        of a ranking its labels.
+        of a ranking its labels, with its probabilities or, where it has none, its scores.
 
     Examples
     --------
@@ -109,10 +109,12 @@ def list_pairs(Y_true: Any, probabilities: Any) -> ListedPairs:
 
 def _stored(probabilities: Any, shape: tuple[int, ...]) -> sparse.csr_matrix:
     if isinstance(probabilities, Ranking):
-        matrix = as_ranking(probabilities, shape).to_csr()
+        ranking = as_ranking(probabilities, shape)
+        matrix = ranking.to_csr(probabilities=ranking.probabilities is not None)
         if not matrix.has_canonical_format:
             raise InputError("ranking names a label twice in one row; each may appear once.")
         return matrix
+    check_sparse(probabilities, "probabilities")
     matrix = sparse.csr_matrix(probabilities)
     check_shape("probabilities", matrix.shape, shape)
     if not matrix.has_canonical_format:

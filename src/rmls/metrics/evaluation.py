@@ -11,9 +11,17 @@ from scipy import sparse
 
 from rmls.core.errors import InputError
 from rmls.core.frequency import GROUP_NAMES, group_labels, propensities
+from rmls.core.resources import on_one_thread
 from rmls.core.sparse import as_label_csr
 from rmls.metrics._counts import HitTable, Mask, SetCounts, count_hits, count_sets
-from rmls.metrics._inputs import as_ranking, check_k, check_shape, check_truth
+from rmls.metrics._inputs import (
+    as_ranking,
+    check_k,
+    check_shape,
+    check_train_counts,
+    check_truth,
+)
+from rmls.metrics._named import Columns, to_columns
 from rmls.metrics._pairs import ListedPairs, list_pairs
 from rmls.metrics.groups import measure_restricted
 from rmls.metrics.registry import METRICS, Metric, Needs, get_metric
@@ -21,12 +29,14 @@ from rmls.metrics.reliability import brier_score, expected_calibration_error
 from rmls.metrics.report import EvaluationReport
 
 
+@on_one_thread
 def evaluate(
     Y_true: Any,
     Y_pred: Any = None,
     ranking: Any = None,
     *,
     probabilities: Any = None,
+    label_names: Any = None,
     names: str | Iterable[str] | None = None,
     ks: Sequence[int] = (1, 3, 5),
     train_counts: ArrayLike | None = None,
@@ -38,14 +48,19 @@ def evaluate(
 
     Parameters
     ----------
-    Y_true : array-like or sparse matrix of 0/1, shape (n_samples, n_labels)
-    Y_pred : array-like or sparse matrix of 0/1, shape (n_samples, n_labels), optional
-        Predicted sets, for the set metrics.
+    Y_true : matrix of 0/1 (array-like, frame or sparse), or lists of label names
+        Of shape (n_samples, n_labels).
+    Y_pred : the same, optional
+        Predicted sets, for the set metrics. Lists and frames are matched by name.
     ranking : Ranking, sparse matrix or array of scores, shape (n_samples, n_labels), optional
         For the metrics of the best k labels.
     probabilities : Ranking, sparse matrix or array, shape (n_samples, n_labels), optional
         Adds ``ece`` and ``brier``, whatever ``names`` are; `rmls.metrics.reliability` says what
         becomes of pairs that are not listed.
+    label_names : sequence, optional
+        Names of the columns of a ranking, of probabilities and of ``train_counts``, such as
+        ``model.classes_``, where ``Y_true`` holds lists of names. Labels that are not among them
+        count as never predicted.
     names : str or iterable of str, optional
         Which metrics, as in `get_metric`; ``"precision@k"`` stands for all of ``ks``. By
         default every metric that the arguments allow.
@@ -69,15 +84,19 @@ def evaluate(
     >>> report = evaluate([[1, 0, 0], [1, 1, 0]], [[1, 0, 0], [1, 0, 1]], names=["f1", "micro_f1"])
     >>> report.as_dict()
     {'example_f1': 0.75, 'micro_f1': 0.6666666666666666}
+    >>> evaluate([["tax"], ["law", "tax"]], [["tax"], ["law"]], names="f1")["f1"].__round__(3)
+    0.833
     >>> report = evaluate([[1, 0], [0, 1]], ranking=[[0.9, 0.1], [0.8, 0.2]], ks=[1, 2])
     >>> report["p@1"], report["recall@2"]
     (0.5, 1.0)
     """
+    given = Columns(Y_true, Y_pred, ranking, probabilities, train_counts)
+    Y_true, Y_pred, ranking, probabilities, train_counts = to_columns(given, label_names)
     true = check_truth(Y_true)
     predictions = _check_predictions(true, Y_pred, ranking)
     if not predictions and probabilities is None:
         raise InputError("evaluate needs predictions; pass Y_pred=, ranking= or both.")
-    counts = _check_train_counts(train_counts, true.shape[1])
+    counts = check_train_counts(train_counts, true.shape[1])
     options: dict[str, Any] = {"empty": empty}
     if counts is not None and n_train is not None:
         # Of the training set: test counts would reward what a test set happens to hold.
@@ -100,18 +119,6 @@ def _check_predictions(true: sparse.csr_matrix, Y_pred: Any, ranking: Any) -> di
     if ranking is not None:
         predictions["ranking"] = as_ranking(ranking, true.shape)
     return predictions
-
-
-def _check_train_counts(train_counts: ArrayLike | None, n_labels: int) -> Any:
-    if train_counts is None:
-        return None
-    counts = np.asarray(train_counts)
-    if counts.shape != (n_labels,):
-        raise InputError(
-            f"train_counts has shape {counts.shape} but Y_true has {n_labels} labels; "
-            "give one count per label."
-        )
-    return counts
 
 
 def _group_masks(counts: Any) -> dict[str, Mask]:

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rmls.core.resources import on_one_thread
 from rmls.metrics._counts import Sizes, count_sets
 from rmls.metrics._inputs import Floats, Ints, average, divide
 
 
+@on_one_thread
 def hamming_loss(Y_true: Any, Y_pred: Any, *, sample_weight: ArrayLike | None = None) -> float:
     """Return the share of row-label pairs that are wrong: ``|p xor y| / m``.
 
@@ -35,6 +37,7 @@ def hamming_loss(Y_true: Any, Y_pred: Any, *, sample_weight: ArrayLike | None = 
     return average(wrong / counts.n_labels, sample_weight)
 
 
+@on_one_thread
 def subset_accuracy(Y_true: Any, Y_pred: Any, *, sample_weight: ArrayLike | None = None) -> float:
     """Return the share of rows predicted exactly.
 
@@ -57,6 +60,7 @@ def subset_accuracy(Y_true: Any, Y_pred: Any, *, sample_weight: ArrayLike | None
     return average(exact.astype(np.float64), sample_weight)
 
 
+@on_one_thread
 def example_f1(
     Y_true: Any, Y_pred: Any, *, empty: float = 0.0, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -85,6 +89,7 @@ def example_f1(
     return average(divide(2 * shared, true + predicted, empty), sample_weight)
 
 
+@on_one_thread
 def example_accuracy(
     Y_true: Any, Y_pred: Any, *, empty: float = 0.0, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -106,6 +111,7 @@ def example_accuracy(
     return average(divide(shared, true + predicted - shared, empty), sample_weight)
 
 
+@on_one_thread
 def example_precision(
     Y_true: Any, Y_pred: Any, *, empty: float = 0.0, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -131,6 +137,7 @@ def example_precision(
     return average(_shared_part(sizes.predicted, sizes, empty), sample_weight)
 
 
+@on_one_thread
 def example_recall(
     Y_true: Any, Y_pred: Any, *, empty: float = 0.0, sample_weight: ArrayLike | None = None
 ) -> float:

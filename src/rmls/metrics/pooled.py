@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from rmls.core.resources import on_one_thread
 from rmls.metrics._counts import Sizes, count_sets
 from rmls.metrics._inputs import Floats, divide
 
 
+@on_one_thread
 def micro_precision(Y_true: Any, Y_pred: Any) -> float:
     """Return the share of all predicted labels that are true.
 
@@ -28,6 +30,7 @@ def micro_precision(Y_true: Any, Y_pred: Any) -> float:
     return float(divide(sizes.shared.sum(), sizes.predicted.sum()))
 
 
+@on_one_thread
 def micro_recall(Y_true: Any, Y_pred: Any) -> float:
     """Return the share of all true labels that are predicted.
 
@@ -48,6 +51,7 @@ def micro_recall(Y_true: Any, Y_pred: Any) -> float:
     return float(divide(sizes.shared.sum(), sizes.true.sum()))
 
 
+@on_one_thread
 def micro_f1(Y_true: Any, Y_pred: Any) -> float:
     """Return ``2 tp / (2 tp + fp + fn)``, counted over all row-label pairs.
 
@@ -68,6 +72,7 @@ def micro_f1(Y_true: Any, Y_pred: Any) -> float:
     return float(divide(2 * sizes.shared.sum(), sizes.true.sum() + sizes.predicted.sum()))
 
 
+@on_one_thread
 def macro_precision(Y_true: Any, Y_pred: Any, *, only_occurring: bool = False) -> float:
     """Return the mean over labels of the share of its predictions that are true.
 
@@ -91,6 +96,7 @@ def macro_precision(Y_true: Any, Y_pred: Any, *, only_occurring: bool = False) -
     return mean_label_precision(count_sets(Y_true, Y_pred).by_label, only_occurring)
 
 
+@on_one_thread
 def macro_recall(Y_true: Any, Y_pred: Any, *, only_occurring: bool = False) -> float:
     """Return the mean over labels of the share of its true rows that are found.
 
@@ -112,6 +118,7 @@ def macro_recall(Y_true: Any, Y_pred: Any, *, only_occurring: bool = False) -> f
     return mean_label_recall(count_sets(Y_true, Y_pred).by_label, only_occurring)
 
 
+@on_one_thread
 def macro_f1(Y_true: Any, Y_pred: Any, *, only_occurring: bool = False) -> float:
     """Return the mean over labels of the label's F1.
 

@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.core.resources import on_one_thread
 from rmls.metrics._counts import HitTable, count_hits
 from rmls.metrics._inputs import Floats
 
 
+@on_one_thread
 def psp_at_k(Y_true: Any, ranking: Any, k: int = 1, *, propensity: ArrayLike) -> float:
     """Return the propensity-scored precision of the best k over the best attainable.
 

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rmls.core.resources import on_one_thread
 from rmls.metrics._counts import count_hits
 from rmls.metrics._inputs import average, divide
 from rmls.metrics.pooled import mean_label_f1, mean_label_precision, mean_label_recall
 
 
+@on_one_thread
 def precision_at_k(
     Y_true: Any, ranking: Any, k: int = 1, *, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -42,6 +44,7 @@ def precision_at_k(
     return average(count_hits(Y_true, ranking, k).hits_by_row / k, sample_weight)
 
 
+@on_one_thread
 def recall_at_k(
     Y_true: Any,
     ranking: Any,
@@ -70,6 +73,7 @@ def recall_at_k(
     return average(divide(table.hits_by_row, table.true_by_row, empty), sample_weight)
 
 
+@on_one_thread
 def ndcg_at_k(
     Y_true: Any,
     ranking: Any,
@@ -106,6 +110,7 @@ def ndcg_at_k(
     return average(divide(gained, best, empty), sample_weight)
 
 
+@on_one_thread
 def coverage_at_k(Y_true: Any, ranking: Any, k: int = 1) -> float:
     """Return the share of the labels in ``Y_true`` that are found at least once.
 
@@ -130,6 +135,7 @@ def coverage_at_k(Y_true: Any, ranking: Any, k: int = 1) -> float:
     return float(divide(np.count_nonzero(sizes.shared), np.count_nonzero(sizes.true)))
 
 
+@on_one_thread
 def macro_precision_at_k(
     Y_true: Any, ranking: Any, k: int = 1, *, only_occurring: bool = False
 ) -> float:
@@ -151,6 +157,7 @@ def macro_precision_at_k(
     return mean_label_precision(count_hits(Y_true, ranking, k).by_label, only_occurring)
 
 
+@on_one_thread
 def macro_recall_at_k(
     Y_true: Any, ranking: Any, k: int = 1, *, only_occurring: bool = False
 ) -> float:
@@ -172,6 +179,7 @@ def macro_recall_at_k(
     return mean_label_recall(count_hits(Y_true, ranking, k).by_label, only_occurring)
 
 
+@on_one_thread
 def macro_f1_at_k(Y_true: Any, ranking: Any, k: int = 1, *, only_occurring: bool = False) -> float:
     """Return the macro F1 of the sets made of the best k labels of every row.
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rmls.core.errors import InputError
+from rmls.core.resources import on_one_thread
 from rmls.metrics._inputs import Floats, Ints
 from rmls.metrics._pairs import ListedPairs, list_pairs
 
@@ -39,6 +40,7 @@ class ReliabilityCurve(NamedTuple):
     pairs: Ints
 
 
+@on_one_thread
 def expected_calibration_error(
     Y_true: Any, probabilities: Any, *, bins: Bins = "sweep", labels: ArrayLike | None = None
 ) -> float:
@@ -89,6 +91,7 @@ def expected_calibration_error(
     return float(np.abs(curve.predicted - curve.observed) @ curve.pairs / curve.pairs.sum())
 
 
+@on_one_thread
 def brier_score(Y_true: Any, probabilities: Any, *, labels: ArrayLike | None = None) -> float:
     """Return the mean squared difference of probability and 0/1 over all rows and labels.
 
@@ -126,6 +129,7 @@ def brier_score(Y_true: Any, probabilities: Any, *, labels: ArrayLike | None = N
     return float((differences @ differences + pairs.n_unlisted) / n_pairs)
 
 
+@on_one_thread
 def reliability_curve(
     Y_true: Any, probabilities: Any, *, bins: Bins = "sweep", labels: ArrayLike | None = None
 ) -> ReliabilityCurve:

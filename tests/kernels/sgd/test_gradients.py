@@ -16,14 +16,19 @@ from kernel_problem import (
     slow_focus,
     slow_loss,
 )
+from model_samples import make_blocks
 from scipy import sparse
 
+from rmls import RMLS
 from rmls.kernels.arrays import ACTIVATIONS, LOSSES, Visits
 from rmls.kernels.cpu.sgd import arithmetic
 from rmls.kernels.cpu.sgd.visits import make_scratch, run_visits
+from rmls.models.embedding.leml_losses import LOSSES as LEML_LOSSES
+from rmls.models.embedding.leml_losses import loss_slopes, loss_values
 from rmls.models.rmls.sampling import plan_visits
 from rmls.models.shared.training_set import TrainingSet
 
+NAMES = LOSSES
 LOSSES = range(len(LOSSES))
 ACTIVATIONS = range(len(ACTIVATIONS))
 
@@ -82,7 +87,8 @@ def test_row_weight_and_label_weight_scale_their_part_of_the_gradient():
 def run_one_visit(batch_size, width, l2=0.01, max_label_norm=np.inf):
     params, accumulators = make_params(), make_accumulators(width)
     bounds = np.full(N_LABELS, max_label_norm, np.float32)
-    objective = make_objective(l2=np.float32(l2), max_label_norm=bounds)
+    changes = {"l2": np.float32(l2), "max_label_norm": bounds, "elementwise": width == K}
+    objective = make_objective(**changes)
     one = np.ones(1, np.float32)
     key = np.array([7], np.uint64)
     visits = Visits(np.zeros(1, np.int64), one, key, 0.1, 0.1, batch_size, 1)
@@ -116,6 +122,43 @@ def test_a_step_is_adagrad_on_the_regularised_gradient(width):
     untouched = np.setdiff1d(np.arange(N_LABELS), touched)
     assert len(untouched) > 0
     np.testing.assert_array_equal(moved.L[untouched], start.L[untouched])
+
+
+@pytest.mark.parametrize(("elementwise", "fed"), [(False, 3.0**2), (True, (3.0 + 0.1 * 2.0) ** 2)])
+def test_a_vector_of_one_component_has_both_forms_of_adagrad(elementwise, fed):
+    theta, acc = np.float32([[2.0]]), np.float32([[0.5]])
+    numbers = (
+        np.float32(1.0),
+        np.float32([3.0]),
+        np.float32(9.0),
+        np.float32(0.1),
+        np.float32(0.1),
+    )
+    arithmetic.adagrad_row.py_func(theta, acc, 0, *numbers, elementwise)
+    np.testing.assert_allclose(acc, 0.5 + fed, rtol=1e-6)
+    np.testing.assert_allclose(theta, 2.0 - 0.1 * 3.2 / np.sqrt(0.5 + fed), rtol=1e-6)
+
+
+def test_one_component_can_be_trained_in_both_forms():
+    X, Y = make_blocks()
+    row, element = (
+        RMLS(1, l2=0.1, max_iter=3, calibration=None, accumulators=form).fit(X, Y)
+        for form in ("row", "element")
+    )
+    assert np.abs(row.label_vectors_ - element.label_vectors_).max() > 1e-3
+
+
+@pytest.mark.parametrize("target", [1.0, -1.0])
+@pytest.mark.parametrize("loss", LEML_LOSSES)
+def test_a_loss_is_the_same_in_all_methods(loss, target):
+    scores = np.linspace(-3, 3, 61).astype(np.float32)
+    targets, focus = np.full_like(scores, target), (np.float32(0),) * 3
+    code = NAMES.index(loss)
+    slopes = arithmetic.slopes_of_scores(code, scores, np.float32(target), focus)
+    np.testing.assert_allclose(slopes, loss_slopes(loss, scores, targets), rtol=1e-5, atol=1e-6)
+    value = arithmetic.value_of_loss.py_func
+    values = [value(code, score, np.float32(target), focus) for score in scores]
+    np.testing.assert_allclose(values, loss_values(loss, scores, targets), rtol=1e-5, atol=1e-6)
 
 
 def test_touched_label_vectors_stay_within_their_norm():

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from model_samples import train_on_threads
 
-from rmls.kernels.cpu.sgd.passes import merge_copies
+from rmls.kernels.cpu.sgd.passes import VectorPasses, merge_copies
 
 
 def merge(start, acc_start, moves, growths):
@@ -42,12 +43,50 @@ def test_nothing_learned_changes_nothing():
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
-def test_threads_of_a_small_model_give_the_same_model_every_time(n_jobs):
+def test_threads_of_a_small_model_give_the_same_model_every_time(n_jobs, monkeypatch):
     from rmls import RMLS, make_longtail
 
+    train_on_threads(monkeypatch)
     data = make_longtail(600, 200, 40, labels_per_row=3.0)
     first, second = (
         RMLS(16, max_iter=3, n_jobs=n_jobs).fit(data.X, data.Y).decision_function(data.X)
         for _ in range(2)
     )
     np.testing.assert_array_equal(first, second)
+
+
+def test_every_copy_starts_again_from_the_bounded_model(monkeypatch):
+    from rmls import RMLS, make_longtail
+
+    train_on_threads(monkeypatch)
+    made = []
+    make_copies = VectorPasses._make_copies
+
+    def keep(self):
+        made.append((self, make_copies(self)))
+        return made[-1][1]
+
+    monkeypatch.setattr(VectorPasses, "_make_copies", keep)
+    data = make_longtail(200, 60, 20)
+    bounds = {"max_feature_norm": 3.0, "max_label_norm": 0.01, "calibration": None}
+    RMLS(8, max_iter=1, n_jobs=2, **bounds).fit(data.X, data.Y)
+    ((passes, copies),) = made
+    assert len(copies.workers) == 2
+    for worker in copies.workers:
+        for own, shared in zip(worker.params, passes.params, strict=True):
+            np.testing.assert_array_equal(own, shared)
+
+
+def test_copies_take_a_bounded_share_of_memory(monkeypatch):
+    from rmls import RMLS, make_longtail
+
+    train_on_threads(monkeypatch)
+    monkeypatch.setattr("rmls.kernels.cpu.sgd.passes.ALL_COPIES_BYTES", 1 << 12)
+    made = []
+    make_copies = VectorPasses._make_copies
+    monkeypatch.setattr(
+        VectorPasses, "_make_copies", lambda self: made.append(make_copies(self)) or made[-1]
+    )
+    data = make_longtail(200, 60, 20)
+    RMLS(8, max_iter=1, n_jobs=2, calibration=None).fit(data.X, data.Y)
+    assert [copies.target for copies in made] == [None]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from model_samples import train_on_threads
 
 from rmls import WSABIE
 from rmls.core.errors import InputError
@@ -19,7 +20,8 @@ def make_checkerboard(n: int = 40, m: int = 12) -> tuple[np.ndarray, np.ndarray]
 
 
 @pytest.mark.parametrize("options", [{}, {"negatives": "all"}, {"n_jobs": 2}, {"max_tries": 2}])
-def test_learns_a_checkerboard(options: dict[str, Any]) -> None:
+def test_learns_a_checkerboard(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    train_on_threads(monkeypatch)
     X, Y = make_checkerboard()
     model = WSABIE(4, max_iter=30, **options).fit(X, Y)
     best = model.rank(X, 6).to_sets()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from archive_samples import change_model
 from model_samples import make_blocks
 from scipy import sparse
 from tolerances import assert_close
@@ -176,10 +177,13 @@ def test_wrong_options_are_refused_by_name(model: Any, named: str) -> None:
 
 def test_a_damaged_ensemble_is_refused(tmp_path: Any) -> None:
     model = COCOA(1).fit(X, Y)
-    model._ensemble.owners[0] = 99
     model.save(tmp_path / "model")
+    model._ensemble.owners[0] = 99
+    change_model(tmp_path / "model", arrays={"machine_owners": model._ensemble.owners})
     with pytest.raises(ArchiveError, match="machines do not fit"):
         rmls.load(tmp_path / "model")
+    with pytest.raises(ArchiveError, match="machines do not fit"):
+        model.save(tmp_path / "again")
 
 
 def test_wide_data_stay_sparse() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from archive_samples import change_model
 from model_samples import make_blocks
 from tolerances import assert_close, assert_cut
 
@@ -78,7 +79,10 @@ def test_a_model_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 def test_learned_labels_that_are_not_there_are_refused(tmp_path: Any) -> None:
     model = ReverseMultiLabel().fit(X, Y)
-    model.learned_ = model.learned_ + 1
     model.save(tmp_path / "model")
+    model.learned_ = model.learned_ + 1
+    change_model(tmp_path / "model", arrays={"learned": model.learned_})
     with pytest.raises(ArchiveError, match="learned labels are not there"):
         rmls.load(tmp_path / "model")
+    with pytest.raises(ArchiveError, match="learned labels are not there"):
+        model.save(tmp_path / "again")

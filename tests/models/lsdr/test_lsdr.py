@@ -68,6 +68,76 @@ def test_every_route_to_the_leading_vectors_spans_the_same_space(monkeypatch, ro
     assert overlap.min() > 1 - 1e-4
 
 
+def few_rows(n=15, d=8, m=60, seed=0):
+    """Return scaled rows with more labels than rows, and their centred labels, dense."""
+    X, Y, rng = random_problem(n, d, m, seed)
+    weights = rng.random(n) + 0.5
+    signed = 2.0 * Y.toarray() - 1
+    centred = np.sqrt(weights)[:, None] * (signed - np.average(signed, axis=0, weights=weights))
+    return X, Y, weights, centred
+
+
+@pytest.mark.parametrize("k", [3, 40])
+def test_few_rows_with_many_labels_have_the_principal_directions(k):
+    X, Y, weights, centred = few_rows()
+    model = PLST(k).fit(X, Y, sample_weight=weights)
+    wanted = linalg.svd(centred, full_matrices=False)[2][: min(k, 14)].T
+    assert model.basis_.shape == wanted.shape
+    np.testing.assert_allclose(model.basis_ @ model.basis_.T, wanted @ wanted.T, atol=1e-8)
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_few_rows_with_many_labels_have_the_conditional_directions(k):
+    X, Y, weights, centred = few_rows()
+    model = CPLST(k, ridge=0.1).fit(X, Y, sample_weight=weights)
+    A = np.sqrt(weights)[:, None] * X.toarray().astype(float)
+    hat = A @ np.linalg.solve(A.T @ A + 0.1 * np.eye(8), A.T)
+    _, vectors = linalg.eigh(centred.T @ hat @ centred)
+    wanted = vectors[:, ::-1][:, :k]
+    np.testing.assert_allclose(model.basis_ @ model.basis_.T, wanted @ wanted.T, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", [PLST, CPLST, CSSP, FaIE])
+def test_the_cost_follows_the_fewer_of_rows_and_labels(method, monkeypatch):
+    sizes = []
+
+    def watch(action, size, k, seed):
+        sizes.append(size)
+        return leading_vectors(action, size, k, seed)
+
+    for module in ("label_operator", "cplst", "faie"):
+        monkeypatch.setattr(f"rmls.models.lsdr.{module}.leading_vectors", watch)
+    X, Y, _, _ = few_rows()
+    method(3).fit(X, Y)
+    assert sizes == [15]
+
+
+@pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
+def test_a_regression_is_solved_on_its_smaller_side(shape):
+    rng = np.random.default_rng(0)
+    A, targets = rng.standard_normal(shape), rng.standard_normal((shape[0], 4))
+    system = RidgeSystem(sparse.csr_matrix(A), 0.3)
+    wanted = np.linalg.solve(A.T @ A + 0.3 * np.eye(shape[1]), A.T @ targets)
+    assert system._factor[0].shape == (12, 12)
+    np.testing.assert_allclose(system.fit(targets), wanted, atol=1e-10)
+    np.testing.assert_allclose(system.smooth(targets), A @ wanted, atol=1e-10)
+
+
+def test_a_ridge_lost_beside_large_columns_is_no_trouble():
+    rng = np.random.default_rng(0)
+    plain = rng.random((40, 5))
+    large = np.hstack([plain, np.full((40, 2), 9.2e18)])
+    system = RidgeSystem(sparse.csr_matrix(large), 0.1)
+    targets = plain @ rng.standard_normal((5, 3))
+    assert np.abs(system.smooth(targets) - targets).max() < 0.1 * np.abs(targets).max()
+
+
+def test_directions_that_do_not_fit_are_refused(monkeypatch):
+    monkeypatch.setattr("rmls.core.resources.available_memory", lambda: 1 << 30)
+    with pytest.raises(InputError, match="finding 250 directions of 1000000 labels or rows needs"):
+        leading_vectors(lambda V: V, 1_000_000, 250, seed=0)
+
+
 def test_more_vectors_than_rows_are_refused():
     with pytest.raises(InputError, match="at most 3 components exist"):
         leading_vectors(lambda V: V, 3, 4, seed=0)
@@ -150,3 +220,13 @@ def test_long_tailed_data_is_learned():
     for method in (PLST, CPLST, FaIE, CS):
         model = method(40, normalize="log_l2").fit(data.train.X, data.train.Y)
         assert model.score(data.test.X, data.test.Y) > 0.3
+
+
+@pytest.mark.parametrize("method", [PLST, CPLST, FaIE, CSSP, CS, BinaryRelevance])
+@pytest.mark.parametrize(("d", "m"), [(10**5, 50), (3, 10**5)])
+def test_models_beyond_the_memory_are_refused(monkeypatch, method, d, m):
+    monkeypatch.setattr("rmls.core.resources.available_memory", lambda: 10**6)
+    X = sparse.csr_matrix((np.ones(40, np.float32), (np.arange(40), np.arange(40) % 3)), (40, d))
+    Y = sparse.csr_matrix((np.ones(40, np.int32), (np.arange(40), np.arange(40))), (40, m))
+    with pytest.raises(InputError, match="of memory but"):
+        method().fit(X, Y)

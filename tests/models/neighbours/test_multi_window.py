@@ -143,7 +143,7 @@ def test_a_loaded_model_goes_on_as_the_saved_one(tmp_path: Any) -> None:
 def test_names_and_unknown_names_in_a_stream() -> None:
     X, Y = make_blocks()
     stream = MultiWindowKNN(3).partial_fit(X, as_names(Y, NAMES))
-    assert stream.predict(X[:1]) == as_names(Y[:1], NAMES)
+    assert sorted(stream.predict(X[:1])[0]) == sorted(as_names(Y[:1], NAMES)[0])
     with pytest.raises(InputError, match="'fraud', which is not known"):
         stream.partial_fit(X[:1], [["fraud"]])
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from archive_samples import change_model
 from model_samples import make_blocks, make_noise
 from scipy import sparse
 
@@ -96,13 +97,25 @@ def test_ranks_many_labels_in_little_memory() -> None:
 def test_a_damaged_index_is_refused(tmp_path: Any) -> None:
     X, Y = make_noise()
     model = KNN(2).fit(X, Y)
-    model._labels.indices[0] = 99
     model.save(tmp_path / "model")
+    model._labels.indices[0] = 99
+    change_model(tmp_path / "model", arrays={"labels_indices": model._labels.indices})
     with pytest.raises(ArchiveError, match="'labels' is not a sparse matrix"):
         rmls.load(tmp_path / "model")
+    with pytest.raises(ArchiveError, match="'labels' is not a sparse matrix"):
+        model.save(tmp_path / "again")
 
 
 @pytest.mark.parametrize("value", [0, 2.5, None])
 def test_neighbours_must_be_a_whole_number(value: Any) -> None:
     with pytest.raises(InputError, match=r"^n_neighbors must be"):
         KNN(value).fit([[1.0]], [[1]])
+
+
+def test_shares_of_rounded_weights_do_not_exceed_1() -> None:
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.random((6, 4)), 5, axis=0)
+    weights = rng.random(30) * 0.7 + 1 / 3
+    X[:, 3] += np.arange(30) * 1e-3
+    model = KNN(n_neighbors=7).fit(X, np.ones((30, 1), int), sample_weight=weights)
+    assert model.predict_proba(rng.random((200, 4))).max() <= 1

@@ -52,6 +52,15 @@ def test_a_loaded_model_is_the_saved_one(precision: str, tmp_path: Path) -> None
     assert_same(rmls.load(tmp_path / "again"), model)
 
 
+def test_a_model_of_two_bytes_from_version_0_1_is_saved_as_it_was(tmp_path: Path) -> None:
+    old = rmls.load(Path(__file__).parents[2] / "archive" / "saved_0_1" / "RMLSRanker-int16")
+    old.save(tmp_path / "again")
+    again = rmls.load(tmp_path / "again")
+    for name in ("W", "L"):
+        vectors = getattr(old.representation_.params, name)
+        np.testing.assert_array_equal(getattr(again.representation_.params, name), vectors)
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -76,7 +76,7 @@ def test_labels_of_held_out_rows_do_not_touch_the_scores_they_are_judged_by(
         rows = TrainingSet(
             unit_rows(data.train.X), labels, np.arange(len(Y)), np.ones(len(Y)), left_out
         )
-        results.append(make_trainer(labels, loss, offset, size).train_and_score(rows))
+        results.append(make_trainer(labels, loss, offset, size).fit(rows, 0))
     (stages, held), (other_stages, other_held) = results
     np.testing.assert_array_equal(held.labels, other_held.labels)
     np.testing.assert_array_equal(held.other, other_held.other)
@@ -331,13 +331,21 @@ def test_shortlists_are_the_best_labels_in_their_order(
 def test_rounded_vectors_are_packed_without_loss(precision: str, bytes_each: int) -> None:
     vectors = np.random.default_rng(0).normal(size=(40, 7)).astype(np.float32)
     vectors[3] = 0
-    vectors[4] *= 1e-6 if precision != "int16" else 1
+    vectors[4] *= 1e-6
+    vectors[5] *= 1e6
     rounded = round_vectors(vectors, precision)
-    tolerance = {"float32": 0, "int16": 1e-3, "int8": 1 / 64}[precision]
+    tolerance = {"float32": 0, "int16": 1 / 32767, "int8": 1 / 64}[precision]
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     assert (np.abs(rounded - vectors) <= tolerance * largest).all()
     np.testing.assert_array_equal(round_vectors(rounded, precision), rounded)
-    assert pack_vectors("v", rounded, precision)["v"].nbytes == bytes_each * vectors.size
+    packed = pack_vectors("v", rounded, precision)["v"]
+    assert packed.nbytes == bytes_each * vectors.size
+    assert packed.dtype == precision
+
+
+@pytest.mark.parametrize("precision", ["int16", "int8"])
+def test_vectors_next_to_nothing_are_packed_as_nothing(precision: str) -> None:
+    assert not round_vectors(np.float32([[1e-45, -1e-44], [0, 0]]), precision).any()
 
 
 @pytest.mark.parametrize(("precision", "most"), [("int16", 32767), ("int8", 127)])

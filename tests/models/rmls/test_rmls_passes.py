@@ -21,7 +21,7 @@ from rmls.models.rmls.sampling import (
     count_passes,
     count_rows,
 )
-from rmls.models.rmls.sgd import TrainingInterrupted
+from rmls.models.shared.progress import TrainingInterrupted
 
 ENOUGH_ROWS = VISITED_ROWS // DEFAULT_PASSES
 X, Y = make_blocks(n=60)

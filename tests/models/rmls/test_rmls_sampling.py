@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_samples import make_blocks
+from model_samples import make_blocks, train_on_threads
 
 from rmls import RMLS, make_longtail
 from rmls.kernels.cpu.sgd.passes import VectorPasses
@@ -191,6 +191,7 @@ def touched(options: dict, n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> np.n
         return part
 
     with monkeypatch.context() as patch:
+        train_on_threads(patch)
         patch.setattr(VectorPasses, "_visit", record)
         settings = {"init": "glorot", "max_iter": 1, "learning_rate": 1e-30, "n_jobs": n_jobs}
         model = RMLS(8, negatives_per_positive=2, calibration=None, **settings, **options)

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_samples import as_names, interrupt_at, make_blocks
+from model_samples import as_names, interrupt_at, make_blocks, train_on_threads
 
 import rmls.models.rmls.rmls as rmls_module
 from rmls import RMLS, make_longtail
 from rmls.metrics import get_metric, propensities
-from rmls.models.rmls.sgd import TrainingInterrupted, Validation
+from rmls.models.rmls.early_stopping import Validation
+from rmls.models.shared.progress import TrainingInterrupted
 
 X, Y = make_blocks(n=240, n_topics=6, labels=3)
 DATA = make_longtail(1200, 300, 40, labels_per_row=3, random_state=3)
@@ -96,7 +97,8 @@ def test_rounding_small_slopes_at_random_keeps_the_quality() -> None:
     assert abs(quality(fit(gradient_floor=0.05)) - quality(fit(gradient_floor=0.0))) < 0.03
 
 
-def test_two_threads_learn_nearly_the_same() -> None:
+def test_two_threads_learn_nearly_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    train_on_threads(monkeypatch)
     assert abs(quality(fit(n_jobs=2)) - quality(fit())) < 0.04
 
 
@@ -253,7 +255,10 @@ def test_partial_fit_reads_number_names_as_fit_did() -> None:
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("batch_size", [1, 16])
-def test_norms_stay_within_their_bounds(batch_size: int, n_jobs: int) -> None:
+def test_norms_stay_within_their_bounds(
+    batch_size: int, n_jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_on_threads(monkeypatch)
     model = fit(
         max_label_norm=0.5, max_feature_norm=3.0, batch_size=batch_size, n_jobs=n_jobs, max_iter=3
     )
@@ -265,7 +270,10 @@ def test_norms_stay_within_their_bounds(batch_size: int, n_jobs: int) -> None:
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
-def test_bounds_of_rare_labels_shrink_with_the_power(power: float, n_jobs: int) -> None:
+def test_bounds_of_rare_labels_shrink_with_the_power(
+    power: float, n_jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_on_threads(monkeypatch)
     model = fit(max_label_norm=0.5, label_norm_power=power, n_jobs=n_jobs, max_iter=3)
     counts = np.maximum(TRAIN.Y.sum(axis=0).A1, 1e-9)
     bounds = 0.5 * (counts / counts.max()) ** power

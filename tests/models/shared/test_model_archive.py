@@ -24,6 +24,7 @@ from scipy import sparse
 
 import rmls
 from rmls.archive import read_archive, write_archive
+from rmls.core.errors import ArchiveError
 from rmls.decide import Threshold, TopK
 
 X, Y = make_blocks()
@@ -125,8 +126,10 @@ def test_names_of_features_survive_the_archive(name: str, tmp_path: Path) -> Non
     loaded = rmls.load(tmp_path / "model")
     assert loaded.feature_names_in_.tolist() == frame.columns.tolist()
     assert_same_answers(loaded, model, frame)
+    swapped = frame[frame.columns[::-1]]
+    np.testing.assert_array_equal(loaded.decision_function(swapped), model.decision_function(frame))
     with pytest.raises(ValueError, match="feature names should match"):
-        loaded.predict(frame[frame.columns[::-1]])
+        loaded.predict(frame.rename(columns={"word 0": "another"}))
 
 
 @every_estimator
@@ -315,6 +318,29 @@ def test_every_estimator_refuses_a_folder_without_its_arrays(folder: Path) -> No
 def test_a_manifest_without_meaning_is_refused(folder: Path, change: Change) -> None:
     change_model(folder, dict([change]))
     assert_refused(folder)
+
+
+def test_a_manifest_without_the_scaling_of_features_is_refused(folder: Path) -> None:
+    archive = read_archive(folder)
+    for key in ("params.normalize", "fitted.normalizer"):
+        change_model(folder, {key: MISSING})
+    assert_refused(folder)
+    # Written by a version that had fewer parameters.
+    write_archive(folder, archive.manifest, {k: np.array(v) for k, v in archive.arrays.items()})
+    change_model(folder, {"params.normalize": MISSING})
+    assert rmls.load(folder)._normalizer is not None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("params.decision", 10**900), ("method", "x" * 9000), ("fitted.normalizer", "x" * 9000)],
+    ids=say,
+)
+def test_a_refusal_is_a_short_sentence_whatever_the_value(folder: Path, change: Change) -> None:
+    change_model(folder, dict([change]))
+    with pytest.raises(ArchiveError) as caught:
+        rmls.load(folder)
+    assert len(str(caught.value)) < 600 + len(str(folder))
 
 
 @pytest.mark.parametrize("folder", ["AllIrrelevant"], indirect=True)

@@ -225,7 +225,7 @@ def test_classes_of_a_single_label_are_not_calibrated() -> None:
 def test_names_of_labels_reach_the_folds() -> None:
     options: dict[str, Any] = {"class_weight": {"court": 3.0}, "calibration": "auto"}
     model = fit(X, as_names(CLEAN, NAMES), **options)
-    assert model.predict(X[:1], "f1") == as_names(CLEAN[:1], NAMES)
+    assert sorted(model.predict(X[:1], "f1")[0]) == sorted(as_names(CLEAN[:1], NAMES)[0])
 
 
 # -- the archive ----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from model_samples import ESTIMATORS, NAMES, as_names, fitted, make, make_blocks, spread
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from rmls.core.errors import InputError
@@ -294,7 +295,10 @@ def test_scores_that_are_no_numbers_never_name_labels_that_are_not_there(
     model = make("RMLS").fit(X, Y)
     broken = np.full((len(X), 6), np.nan, dtype=np.float32)
     monkeypatch.setattr(type(model), "_score_block", lambda self, X: broken[: X.shape[0]])
-    assert model.rank(X, 3).labels.max(initial=0) < 6
+    with pytest.raises(InputError, match="not finite"):
+        model.rank(X, 3)
+    labels, _ = model._backend.best_of_rows(broken, 3, 1)
+    assert 0 <= labels.min() <= labels.max() < 6
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
@@ -326,3 +330,18 @@ def test_a_weight_of_almost_nothing_is_learned_from() -> None:
     weights = np.ones(N)
     weights[0] = 1e-320
     assert make("RMLS").fit(X, Y, sample_weight=weights).score(X, Y) > 0.5
+
+
+@pytest.mark.parametrize("ask", ["fit", *ASKING])
+@pytest.mark.parametrize("part", ["indptr", "indices"])
+def test_a_sparse_matrix_that_leads_outside_is_refused(ask: str, part: str) -> None:
+    changed = sparse.csr_matrix(X)
+    getattr(changed, part)[1] = 10**9
+    model = fitted("RMLS")
+    with pytest.raises(InputError, match=r"(does not fit|outside its)"):
+        make("RMLS").fit(changed, Y) if ask == "fit" else getattr(model, ask)(changed)
+    if ask == "fit":
+        labels = sparse.csr_matrix(Y)
+        getattr(labels, part)[1] = 10**9
+        with pytest.raises(InputError, match=r"(does not fit|outside its)"):
+            make("RMLS").fit(X, labels)

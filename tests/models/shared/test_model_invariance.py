@@ -115,7 +115,7 @@ def test_blocks_of_rows_do_not_change_a_prediction(
 ) -> None:
     model = make(name).fit(X, Y)
     whole = model.predict(X), model.rank(X, 3)
-    monkeypatch.setattr("rmls.models.shared.estimator.BLOCK_BYTES", 4 * N_LABELS * 7)
+    monkeypatch.setattr("rmls.models.shared.answers.BLOCK_BYTES", 4 * N_LABELS * 7)
     np.testing.assert_array_equal(model.predict(X), whole[0])
     assert_same_ranking(model.rank(X, 3), whole[1])
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from archive_samples import change_model
 from model_samples import make_blocks
 from scipy import sparse
 
@@ -98,10 +99,13 @@ def test_a_loaded_model_decides_as_the_saved_one(joint: str, tmp_path: Any) -> N
 @every_joint
 def test_a_joint_that_does_not_fit_is_refused(joint: str, tmp_path: Any) -> None:
     model = GFM(KNN(5), joint=joint).fit(X, Y)
-    model._joint = model._joint._replace(sizes=model._joint.sizes[:-1])
     model.save(tmp_path / "model")
+    model._joint = model._joint._replace(sizes=model._joint.sizes[:-1])
+    change_model(tmp_path / "model", arrays={"joint_sizes": model._joint.sizes})
     with pytest.raises(ArchiveError, match="fit the labels"):
         rmls.load(tmp_path / "model")
+    with pytest.raises(ArchiveError, match="fit the labels"):
+        model.save(tmp_path / "again")
 
 
 def test_any_estimator_can_be_inside_once_it_is_calibrated() -> None:
@@ -117,7 +121,7 @@ def test_any_estimator_can_be_inside_once_it_is_calibrated() -> None:
         ({"joint": "all"}, "joint must be one of"),
         ({"max_sizes": 0}, "max_sizes"),
         ({"depth": 0}, "depth"),
-        ({"estimator": 5}, "GFM takes an estimator of rmls; got int"),
+        ({"estimator": 5}, "GFM takes an estimator of rmls or of scikit-learn.*; got int"),
     ],
     ids=str,
 )

@@ -152,7 +152,7 @@ def test_foreign_parts_are_refused() -> None:
 
     with pytest.raises(InputError, match=r"takes a resampler of rmls.imbalance; got Sampler\."):
         Resampled(PLST(2), Sampler()).fit(X, Y)
-    with pytest.raises(InputError, match=r"Resampled takes an estimator of rmls; got MaxAbsScaler"):
+    with pytest.raises(InputError, match=r"Resampled takes an estimator with .*; MaxAbsScaler"):
         Resampled(MaxAbsScaler()).fit(X, Y)
     with pytest.raises(InputError, match="n_neighbors must be a whole number"):
         Resampled(PLST(2), MLSMOTE(0)).fit(X, Y)

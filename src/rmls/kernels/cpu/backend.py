@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -131,19 +132,30 @@ class CpuBackend:
         return products_at(pairs.indptr, pairs.rows, vectors, hidden, out, n_threads)
 
     def solve_classifiers(
-        self, problem: Problem, pairs: Pairs, duals: Floats, n_features: int, n_threads: int
+        self,
+        problem: Problem,
+        pairs: Pairs,
+        duals: Floats,
+        n_features: int,
+        n_threads: int,
+        tick: Callable[[float], None] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[Any], Floats, Floats]:
         """Train the classifiers of all labels, each on one thread."""
         bias = np.zeros(len(pairs.n_relevant), np.float32)
+        cuts, done = cut_labels(pairs, n_threads), []
 
         def solve(part: tuple[int, int]) -> tuple[Any, Any, Any]:
             labels = np.arange(*part, dtype=np.int64)
             solved: tuple[Any, Any, Any] = solve_labels(
                 problem, pairs, duals, labels, n_features, bias
             )
+            done.append(part)
+            if tick is not None:
+                # Parts are of about equal work.
+                tick(len(done) / (len(cuts) - 1))
             return solved
 
-        parts = run_parts(solve, pairwise(cut_labels(pairs, n_threads)), n_threads)
+        parts = run_parts(solve, pairwise(cuts), n_threads)
         lengths, indices, values = (np.concatenate(each) for each in zip(*parts, strict=True))
         return lengths, indices, values, bias
 

@@ -36,11 +36,10 @@ class AllIrrelevant(MultiLabelEstimator):
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
         return np.tile(self.frequencies_, (X.shape[0], 1))
 
-    def rank_sets(self, X: Any, decision: str | Rule | None = None) -> Ranking:
-        """Return nothing for every row; the most frequent class for a 1-d ``y``."""
+    def _choose(self, X: sparse.csr_matrix, decision: str | float | Rule | None) -> Ranking:
         if decision is not None:
             raise InputError("AllIrrelevant predicts no label by definition; use rank(X, k).")
-        best = super().rank_sets(X, "top_1")
+        best = super()._choose(X, "top_1")
         return best if self._space.is_single else best.top(0)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

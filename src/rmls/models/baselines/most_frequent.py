@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive, check_arrays
-from rmls.core.options import Option, whole
+from rmls.core.options import Option, check_whole, whole
 from rmls.core.ranking import Ranking
 from rmls.decide import Rule
 from rmls.models.shared.estimator import MultiLabelEstimator
@@ -67,12 +66,10 @@ class MostFrequent(GivesProbabilities, MultiLabelEstimator):
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
         return np.tile(self.frequencies_, (X.shape[0], 1))
 
-    def rank_sets(self, X: Any, decision: str | Rule | None = None) -> Ranking:
-        """Return the ``k_`` most frequent labels with their frequencies, or those of a rule."""
-        check_is_fitted(self)
+    def _choose(self, X: sparse.csr_matrix, decision: str | float | Rule | None) -> Ranking:
         if decision is not None or self._space.is_single:
-            return super().rank_sets(X, decision)
-        return self.rank(X, max(self.k_, 1)).top(self.k_)
+            return super()._choose(X, decision)
+        return self._rank(X, max(self.k_, 1)).top(self.k_)
 
     def _class_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         return scores
@@ -85,6 +82,7 @@ class MostFrequent(GivesProbabilities, MultiLabelEstimator):
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
         check_arrays(archive, {"frequencies": (np.float32, (self._space.n_labels,))})
+        check_whole("k", fitted["k"], 0)
         self.frequencies_, self.k_ = archive.arrays["frequencies"], int(fitted["k"])
 
     def __sklearn_tags__(self) -> Any:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
+from rmls.core.options import check_numbers, check_whole
 from rmls.models.shared.estimator import MultiLabelEstimator
 
 
@@ -44,4 +45,8 @@ class BilinearModel(MultiLabelEstimator):
         check_arrays(archive, {"W": (np.float32, (d, k)), "L": (np.float32, (m, k))})
         self.feature_vectors_, self.label_vectors_ = archive.arrays["W"], archive.arrays["L"]
         for name in self._record:
+            if name.endswith("_curve"):
+                check_numbers(name, fitted[name], signed=True)
+            else:
+                check_whole(name, fitted[name], 0)
             setattr(self, f"{name}_", fitted[name])

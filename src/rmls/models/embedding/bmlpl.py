@@ -12,9 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import InputError
 from rmls.core.numeric import softmax
-from rmls.core.options import Option, number, positive, read_seed, store_params, whole
+from rmls.core.options import (
+    Option,
+    check_numbers,
+    number,
+    positive,
+    read_seed,
+    store_params,
+    whole,
+)
 from rmls.core.resources import count_threads, require_memory
-from rmls.core.sparse import are_within, is_row_pointer
+from rmls.core.sparse import check_csr
 from rmls.decide import Rule
 from rmls.kernels.cpu.methods.poisson import SparseTopics, score_rows
 from rmls.models.embedding.bmlpl_updates import TopicEM, start_em
@@ -58,7 +66,7 @@ class BMLPL(GivesProbabilities, MultiLabelEstimator):
         Stop when the bound rises by less than this share of its size.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
         How raw features are scaled; see `rmls.features.fit_normalizer`.
-    decision : str or Rule, default="cardinality"
+    decision : str, float or Rule, default="cardinality"
         How `predict` cuts: ``"cardinality"``, ``"top_k"``, ``"threshold"``.
     random_state : int, RandomState or None, default=0
         Seed of the first parameters.
@@ -130,7 +138,7 @@ class BMLPL(GivesProbabilities, MultiLabelEstimator):
         regression_steps: int = 5,
         tol: float = 1e-5,
         normalize: str = "auto",
-        decision: str | Rule = "cardinality",
+        decision: str | float | Rule = "cardinality",
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -171,7 +179,7 @@ class BMLPL(GivesProbabilities, MultiLabelEstimator):
     def _run_sweeps(self, em: TopicEM) -> list[float]:
         total = float(em.positives.weights.sum())
         curve: list[float] = []
-        with Progress(range(self.max_iter), self.verbose) as progress:
+        with Progress(range(self.max_iter)) as progress:
             for number in range(self.max_iter):
                 curve.append(em.sweep(self.regression_steps))
                 progress.end_pass(number, -curve[-1] / total, None)
@@ -241,13 +249,16 @@ class BMLPL(GivesProbabilities, MultiLabelEstimator):
             arrays["feature_bias"],
         )
         self.shapes_ = arrays["shapes"]
+        if self.shapes_.min() < 0:
+            raise InputError("a topic has a negative strength")
+        check_numbers("objective_curve", fitted["objective_curve"], signed=True)
         self.objective_curve_ = [float(value) for value in fitted["objective_curve"]]
         self.n_iter_ = len(self.objective_curve_)
 
 
 def _check_topics(topics: SparseTopics, n_labels: int) -> None:
     """Raise unless the entries stay within the labels: compiled code does not look again."""
-    ends = topics.indptr
-    good = is_row_pointer(ends, len(ends) - 1, len(topics.values))
-    if not good or not are_within(topics.labels, n_labels):
-        raise InputError("the topics name labels that are not there")
+    shape = (len(topics.indptr) - 1, n_labels)
+    check_csr(topics.values, topics.labels, topics.indptr, shape, "topic")
+    if topics.values.min(initial=0) < 0 or topics.floor.min(initial=0) < 0:
+        raise InputError("a label has a negative share of a topic")

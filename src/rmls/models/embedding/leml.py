@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from rmls.core.numeric import sigmoid
 from rmls.core.options import Option, choice, number, positive, read_seed, store_params, whole
-from rmls.core.resources import count_threads, require_memory
+from rmls.core.resources import count_threads, keeps_to_n_jobs, require_memory
 from rmls.decide import Rule
 from rmls.models.embedding.bilinear import BilinearModel
 from rmls.models.embedding.leml_losses import LOSSES, AllEntries, Floats, ObservedEntries
@@ -54,7 +54,7 @@ class LEML(GivesProbabilities, BilinearModel):
         Share of the objective that a pair must take off for another pair to follow.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
         How raw features are scaled; see `rmls.features.fit_normalizer`.
-    decision : str or Rule, default="cardinality"
+    decision : str, float or Rule, default="cardinality"
         How `predict` cuts.
     random_state : int, RandomState or None, default=0
         Seed of the first parameters.
@@ -127,7 +127,7 @@ class LEML(GivesProbabilities, BilinearModel):
         cg_steps: int = 20,
         tol: float = 1e-3,
         normalize: str = "auto",
-        decision: str | Rule = "cardinality",
+        decision: str | float | Rule = "cardinality",
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -136,10 +136,11 @@ class LEML(GivesProbabilities, BilinearModel):
 
     # -- fitting ---------------------------------------------------------------------------------
 
+    @keeps_to_n_jobs
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         label_names: Any = None,
         observed: Any = None,
@@ -167,7 +168,7 @@ class LEML(GivesProbabilities, BilinearModel):
     def _fit(self, data: TrainingSet) -> ScoredRows:
         scaled = self._normalized(data).compact()
         W, L = self._start(data.n_features, data.n_labels)
-        with Progress(range(self.max_iter), self.verbose) as progress:
+        with Progress(range(self.max_iter)) as progress:
             W, L, curve = alternate(
                 self._make_problem(scaled),
                 W,
@@ -200,7 +201,8 @@ class LEML(GivesProbabilities, BilinearModel):
         """Return a random projection and label vectors of zero."""
         k = self.n_components
         require_memory(
-            4 * k * (7 * n_features + 3 * n_labels),
+            # The squared loss decomposes k x k matrices of float64, with copies.
+            4 * k * (7 * n_features + 3 * n_labels) + 40 * k * k,
             f"a model of {n_features} features, {n_labels} labels and {k} components",
             "use fewer components",
         )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from rmls.core.errors import InputError
 from rmls.kernels.cpu.linalg.products import csr_times_dense
 from rmls.models.embedding.leml_losses import Entries, Floats
 
@@ -18,6 +19,10 @@ Csr = tuple[NDArray[np.int64], NDArray[np.int32], Floats]
 CG_TOLERANCE = 1e-3
 # 2^-30: a direction that does not descend by then does not descend in float32.
 LINE_SEARCH_STEPS = 30
+TOO_LARGE = (
+    "features or sample weights are too large for l2; scale them, raise l2, or let "
+    "normalize='auto' scale the features."
+)
 # Share of the promised decrease that is asked for (Armijo).
 SUFFICIENT_DECREASE = 1e-4
 
@@ -93,7 +98,13 @@ class SquaredProblem:
         H = self.X @ W
         # All labels share one k x k system: a single factorisation solves for m right-hand sides.
         gram = _gram(H) + self.l2 * np.eye(H.shape[1])
-        solved = linalg.solve(gram, self.Y.transposed_times(H).T.astype(np.float64), assume_a="pos")
+        right = self.Y.transposed_times(H).T.astype(np.float64)
+        if not (np.isfinite(gram).all() and np.isfinite(right).all()):
+            raise InputError(TOO_LARGE)
+        try:
+            solved = linalg.cho_solve(linalg.cho_factor(gram, lower=True), right)
+        except linalg.LinAlgError:
+            raise InputError(TOO_LARGE) from None
         return np.ascontiguousarray(solved.T, dtype=np.float32)
 
     def fit_features(self, W: Floats, L: Floats) -> tuple[Floats, Floats]:

@@ -7,14 +7,24 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rmls.core.options import Option, choice, positive, read_seed, store_params, whole
-from rmls.core.resources import count_threads
 from rmls.decide import Rule
 from rmls.kernels.cpu.sgd.passes import WarpPasses
 from rmls.kernels.cpu.sgd.warp import Warp, rank_weights
 from rmls.models.embedding.bilinear import BilinearModel
-from rmls.models.rmls.sgd import Sgd, Training, initial_params, label_rows, run_passes
+from rmls.models.rmls.sampling import bound_batch
+from rmls.models.rmls.sgd import (
+    Sgd,
+    Training,
+    initial_params,
+    label_rows,
+    run_passes,
+    training_threads,
+)
 from rmls.models.shared.evidence import ScoredRows
 from rmls.models.shared.training_set import TrainingSet
+
+# Squares of longer and shorter vectors would leave float32.
+LONGEST = 1e18
 
 
 class WSABIE(BilinearModel):
@@ -46,7 +56,7 @@ class WSABIE(BilinearModel):
         Passes over the rows.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
         How raw features are scaled; see `rmls.features.fit_normalizer`.
-    decision : str or Rule, default="cardinality"
+    decision : str, float or Rule, default="cardinality"
         How `predict` cuts.
     random_state : int, RandomState or None, default=0
         Seed of every random choice.
@@ -120,7 +130,7 @@ class WSABIE(BilinearModel):
         batch_size: int = 1,
         max_iter: int = 10,
         normalize: str = "auto",
-        decision: str | Rule = "cardinality",
+        decision: str | float | Rule = "cardinality",
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -143,11 +153,13 @@ class WSABIE(BilinearModel):
         W = state.params.W
         lengths = np.sqrt(np.einsum("fk,fk->f", W, W))
         # Projected onto |W_f| <= C, as every step will be.
-        W *= (self.max_norm / np.maximum(lengths, self.max_norm))[:, None]
+        max_norm = min(max(float(self.max_norm), 1 / LONGEST), LONGEST)
+        W *= (max_norm / np.maximum(lengths, max_norm))[:, None]
+        batch_size = bound_batch(self.batch_size, data)
         warp = Warp(
             # L(r) = sum_(i <= r) 1/i: the top of a list weighs more than its end.
             rank_weight=rank_weights(data.n_labels),
-            max_square=np.float32(self.max_norm**2),
+            max_square=np.float32(max_norm**2),
             max_tries=int(self.max_tries),
             all_negatives=self.negatives == "all",
         )
@@ -156,7 +168,7 @@ class WSABIE(BilinearModel):
             state.params,
             state.accumulators,
             warp,
-            self.batch_size,
-            count_threads(self.n_jobs),
+            batch_size,
+            training_threads(self.n_jobs, data, int(self.n_components)),
         )
-        return Training(passes, data, state, self.batch_size)
+        return Training(passes, data, state, batch_size)

@@ -75,7 +75,7 @@ class COCOA(MachineEnsemble):
         tol: float = 0.1,
         prune: float = 0.01,
         normalize: str = "auto",
-        decision: str | Rule = "round",
+        decision: str | float | Rule = "round",
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -95,7 +95,7 @@ class COCOA(MachineEnsemble):
         return [binary, *([rows.draw(part, limit, rng) for part in parts] for parts in classes)]
 
     def _max_outputs(self) -> int:
-        return 1 + 2 * int(self.n_coupled)
+        return 1 + 2 * min(int(self.n_coupled), max(0, len(self.learned_) - 1))
 
 
 def _three_classes(

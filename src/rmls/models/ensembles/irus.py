@@ -38,7 +38,7 @@ class IRUS(MachineEnsemble):
         Weights below are dropped.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
         How raw features are scaled; see `rmls.features.fit_normalizer`.
-    decision : str or Rule, default="round"
+    decision : str, float or Rule, default="round"
         Scores are counted from each label's own threshold, which ``round`` applies.
     random_state : int, RandomState or None, default=0
         Seed of the drawn rows.
@@ -93,7 +93,7 @@ class IRUS(MachineEnsemble):
         tol: float = 0.1,
         prune: float = 0.01,
         normalize: str = "auto",
-        decision: str | Rule = "round",
+        decision: str | float | Rule = "round",
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,

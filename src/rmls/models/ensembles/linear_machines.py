@@ -12,6 +12,8 @@ from rmls.kernels.backend import csr_arrays
 from rmls.kernels.cpu.methods.binary_linear import clear_features, sum_confidences, train_machine
 from rmls.models.shared.training_set import TrainingSet
 
+LEAST_COST = 1e-300
+
 Indices = NDArray[np.int64]
 Classes = list[Indices]
 
@@ -81,11 +83,11 @@ class TrainingRows:
         """Return random ``rows`` that weigh at most ``budget`` together, but one at least."""
         if self._even:
             # 0.3 / 0.1 is just below 3: the small term keeps the row that rounding would take.
-            count = max(1, int(budget / self.weights[0] + 1e-9))
+            count = max(1, int(min(budget / self.weights[0] + 1e-9, len(rows))))
             return rows if count >= len(rows) else rng.choice(rows, count, replace=False)
         # More rows than this cannot fit, even if all are of the least weight: no full shuffle is
         # needed.
-        most = int(budget / self._least) + 1
+        most = int(min(budget / self._least, len(rows))) + 1
         shuffled = rng.choice(rows, min(most, len(rows)), replace=False)
         count = int((np.cumsum(self.weights[shuffled]) <= budget * (1 + 1e-12)).sum())
         return shuffled[: max(1, count)]
@@ -149,7 +151,8 @@ class MachineTrainer:
         self, picked: Indices, inside: NDArray[np.bool_], key: int
     ) -> NDArray[np.float64]:
         targets = np.where(inside, 1.0, -1.0)
-        costs = self.settings.C * self.rows.weights[picked]
+        # A cost of 0 would be divided by.
+        costs = np.maximum(self.settings.C * self.rows.weights[picked], LEAST_COST)
         limits = (int(self.settings.max_iter), float(self.settings.tol))
         arrays = (self.rows.features, picked, targets, costs)
         n_iter = train_machine(*arrays, limits, np.uint64(key), self._w)

@@ -10,9 +10,9 @@ from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import InputError
-from rmls.core.options import Option, positive, store_params, whole
+from rmls.core.options import Option, check_whole, positive, store_params, whole
 from rmls.core.resources import count_threads, map_on_threads, require_memory
-from rmls.core.sparse import fingerprints
+from rmls.core.sparse import are_within, fingerprints
 from rmls.decide import Rule
 from rmls.kernels.backend import csr_arrays
 from rmls.kernels.cpu.linalg.products import csr_times_dense
@@ -20,7 +20,7 @@ from rmls.kernels.cpu.methods.f_cuts import MAX_KEPT, solve_label
 from rmls.models.ensembles.linear_machines import Indices, TrainingRows
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.shared.evidence import ScoredRows
-from rmls.models.shared.progress import say
+from rmls.models.shared.progress import stage
 from rmls.models.shared.training_set import TrainingSet
 
 Solution = tuple[NDArray[np.float32], int]
@@ -50,7 +50,7 @@ class ReverseMultiLabel(MultiLabelEstimator):
         Violation of a cut that is tolerated, in units of F.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
         How raw features are scaled; see `rmls.features.fit_normalizer`.
-    decision : str or Rule, default="round"
+    decision : str, float or Rule, default="round"
         The rows with a positive score, as in the definition.
     n_jobs : int or None, default=None
         Threads, over labels; the model does not depend on it.
@@ -104,7 +104,7 @@ class ReverseMultiLabel(MultiLabelEstimator):
         max_iter: int = 100,
         tol: float = 0.01,
         normalize: str = "auto",
-        decision: str | Rule = "round",
+        decision: str | float | Rule = "round",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -126,9 +126,15 @@ class ReverseMultiLabel(MultiLabelEstimator):
         self.coef_, self.intercept_ = np.empty(shape, np.float32), np.empty(shape[1], np.float32)
 
         def learn(places: Indices) -> list[int]:
-            return [self._learn(seen, int(place)) for place in places]
+            cuts = []
+            for place in places:
+                cuts.append(self._learn(seen, int(place)))
+                count_one()
+            return cuts
 
-        n_cuts = map_on_threads(learn, np.arange(shape[1]), threads)
+        with stage("classifiers") as shown:
+            count_one = shown.counter(shape[1], "labels")
+            n_cuts = map_on_threads(learn, np.arange(shape[1]), threads)
         self.n_iter_ = max(1, *n_cuts) if n_cuts else 1
         return ScoredRows(self, data)
 
@@ -139,8 +145,6 @@ class ReverseMultiLabel(MultiLabelEstimator):
         limits = (int(self.max_iter), float(self.tol))
         n_cuts: int = solve_label(seen.features, relevant, seen.weights, float(self.C), limits, w)
         self.coef_[:, place], self.intercept_[place] = w[:-1], w[-1]
-        if self.verbose:
-            say(f"{type(self).__name__}: label {self.learned_[place]}, {n_cuts} cuts")
         return n_cuts
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
@@ -166,7 +170,8 @@ class ReverseMultiLabel(MultiLabelEstimator):
             archive,
             {"coef": (np.float32, (d, len(learned))), "intercept": (np.float32, (len(learned),))},
         )
-        if len(learned) and not 0 <= learned.min() <= learned.max() < self._space.n_labels:
+        if not are_within(learned, self._space.n_labels):
             raise InputError("the learned labels are not there")
+        check_whole("n_iter", fitted["n_iter"], 1)
         self.learned_, self.coef_ = learned, archive.arrays["coef"]
         self.intercept_, self.n_iter_ = archive.arrays["intercept"], int(fitted["n_iter"])

@@ -10,8 +10,9 @@ from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import InputError
-from rmls.core.options import Option, number, positive, read_seed, whole
-from rmls.core.resources import count_threads, map_on_threads
+from rmls.core.options import Option, check_whole, number, positive, read_seed, whole
+from rmls.core.resources import count_threads, map_on_threads, require_memory
+from rmls.core.sparse import are_within
 from rmls.kernels.backend import csr_arrays
 from rmls.kernels.cpu.methods.binary_linear import add_confidences
 from rmls.models.ensembles.linear_machines import (
@@ -24,7 +25,7 @@ from rmls.models.ensembles.linear_machines import (
 )
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.shared.evidence import ScoredRows
-from rmls.models.shared.progress import say
+from rmls.models.shared.progress import stage
 from rmls.models.shared.sparse_archive import read_csr, sparse_state
 from rmls.models.shared.training_set import TrainingSet
 
@@ -101,13 +102,25 @@ class MachineEnsemble(MultiLabelEstimator):
         seen = TrainingRows(self._normalized(data).compact())
         counts = seen.counts()
         self.learned_ = np.flatnonzero((counts > 0) & (counts < seen.n_rows))
+        threads, d = count_threads(self.n_jobs), data.n_features
+        require_memory(
+            threads * d * (8 + 16 * self._max_outputs()),
+            f"the machines of a label with {d} features on {threads} threads",
+            "use fewer features, machines or threads",
+        )
         settings = Settings(self.C, self.max_iter, self.tol, self.prune)
 
         def learn(labels: Indices) -> list[LabelMachines]:
             trainer = MachineTrainer(seen, settings, self._max_outputs())
-            return [self._learn(trainer, int(label), seed) for label in labels]
+            found = []
+            for label in labels:
+                found.append(self._learn(trainer, int(label), seed))
+                count_one()
+            return found
 
-        found = map_on_threads(learn, self.learned_, count_threads(self.n_jobs))
+        with stage("machines") as shown:
+            count_one = shown.counter(len(self.learned_), "labels")
+            found = map_on_threads(learn, self.learned_, threads)
         # A label that all rows have, or none, is predicted for all or for none.
         self._constant = np.where(counts > 0, UNDECIDED, -UNDECIDED).astype(np.float32)
         self.thresholds_ = np.full(data.n_labels, UNDECIDED, np.float32)
@@ -123,10 +136,7 @@ class MachineEnsemble(MultiLabelEstimator):
         others = self.learned_[self.learned_ != label]
         problems = self._problems(LabelDraw(trainer.rows, label, others, rng))
         # Classes of a 1-d y exclude each other: the largest confidence decides.
-        found = trainer.train(label, problems, key, not self._space.is_single)
-        if self.verbose:
-            say(f"{type(self).__name__}: label {label}, {len(problems)} machines")
-        return found
+        return trainer.train(label, problems, key, not self._space.is_single)
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
         n_rows = int(X.shape[0])
@@ -176,18 +186,18 @@ class MachineEnsemble(MultiLabelEstimator):
         sizes, learned = arrays["machine_sizes"], arrays["learned"]
         check_arrays(archive, {"machine_owners": (np.int64, (len(sizes),))})
         owners, intercepts = arrays["machine_owners"], arrays["intercepts"]
-        good = (sizes > 0).all() and sizes.sum() == len(intercepts)
-        good &= len(np.unique(owners)) == len(learned) and _within(owners, len(learned))
-        if not good or not _within(learned, m):
+        # Bounded one by one before they are added up: a sum of 64-bit numbers can wrap around.
+        good = (sizes > 0).all() and are_within(sizes, len(intercepts) + 1)
+        good = bool(good) and int(sizes.sum()) == len(intercepts)
+        good = good and bool((owners[1:] >= owners[:-1]).all())
+        good = good and len(np.unique(owners)) == len(learned) and are_within(owners, len(learned))
+        if not good or not are_within(learned, m):
             raise InputError("the machines do not fit the labels")
+        check_whole("n_iter", fitted["n_iter"], 1)
         weights = read_csr(archive, "weights", (d, len(intercepts)))
         self._ensemble = Ensemble(weights, intercepts, sizes, owners)
         self.learned_, self.thresholds_ = learned, arrays["thresholds"]
         self._constant, self.n_iter_ = arrays["constant"], int(fitted["n_iter"])
-
-
-def _within(values: Indices, limit: int) -> bool:
-    return not len(values) or bool(values.min() >= 0 and values.max() < limit)
 
 
 def _join(found: list[LabelMachines], n_features: int) -> Ensemble:

@@ -9,7 +9,7 @@ import numpy as np
 from rmls.core.options import Option, store_params, whole
 from rmls.core.resources import require_memory
 from rmls.models.lsdr.label_operator import Floats
-from rmls.models.lsdr.template import LSDR, Encoding
+from rmls.models.lsdr.template import LSDR, SCORED_BYTES, Encoding
 
 # Dense label columns that exist at once: n x 256 numbers, never n x m.
 BLOCK_LABELS = 256
@@ -58,15 +58,21 @@ class BinaryRelevance(LSDR):
     ) -> None:
         store_params(self, locals())
 
-    def _regress(self, problem: Encoding) -> Floats:
-        labels, X = problem.labels, problem.X
-        n_labels = labels.shape[1]
-        k = n_labels if self.n_components is None else self._n_codes(n_labels)
+    def _require_memory(self, n: int, d: int, m: int) -> None:
+        k, block = self._n_codes(m), min(self._n_codes(m), BLOCK_LABELS)
         require_memory(
-            8 * k * (1 + int(X.shape[1])),
+            8 * k * (1 + d) + 8 * block * (n + 4 * d) + SCORED_BYTES,
             f"one model for each of {k} labels",
             "keep fewer labels with n_components, or use a method that compresses them",
         )
+
+    def _n_codes(self, limit: int) -> int:
+        return limit if self.n_components is None else super()._n_codes(limit)
+
+    def _regress(self, problem: Encoding) -> Floats:
+        labels, X = problem.labels, problem.X
+        n_labels = labels.shape[1]
+        k = self._n_codes(n_labels)
         self.selected_ = np.sort(np.random.default_rng(problem.seed).permutation(n_labels)[:k])
         # One factorisation for all labels: only the right-hand sides differ.
         system = self._make_system(X, problem.scale)

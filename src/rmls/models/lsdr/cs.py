@@ -101,6 +101,9 @@ class CS(LSDR):
         self.sparsity_ = min(max(wanted, 1), n_labels)
         return np.asarray(labels.scale[:, None] * (labels.Y @ self.matrix_.T))
 
+    def _count_codes(self, n_rows: int, n_labels: int) -> int:
+        return self.n_components
+
     def _decode(self, codes: Floats) -> Floats:
         found, coefficients = RECOVERIES[self.recovery](codes, self.matrix_, self.sparsity_)
         correlation = codes @ self.matrix_

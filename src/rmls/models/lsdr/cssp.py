@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from rmls.models.lsdr.label_operator import Floats, leading_vectors
+from rmls.models.lsdr.label_operator import Floats, leading_labels
 from rmls.models.lsdr.template import LSDR, Encoding
 
 
@@ -50,9 +50,7 @@ class CSSP(LSDR):
         labels = problem.labels
         n_labels = labels.shape[1]
         k = self._n_codes(n_labels)
-        vectors = leading_vectors(
-            lambda V: labels.transposed_times(labels.times(V)), n_labels, k, problem.seed
-        )
+        vectors = leading_labels(labels, k, problem.seed)
         # Leverage: the squared length of a label's row in the basis, which sums to k.
         self.selected_ = draw_distinct((vectors**2).sum(axis=1), k, problem.seed)
         codes = labels.columns(self.selected_)

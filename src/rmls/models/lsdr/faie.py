@@ -30,8 +30,9 @@ class FaIE(LSDR):
 
     Notes
     -----
-    Above 6,000 features the hat matrix acts through conjugate gradients to a relative residual of
-    0.05: its part of the operator is at most ``alpha``, that of the labels in the hundreds.
+    Above 6,000 features and rows the hat matrix acts through conjugate gradients to a relative
+    residual of 0.05: its part of the operator is at most ``alpha``, that of the labels in the
+    hundreds.
 
     References
     ----------
@@ -80,6 +81,9 @@ class FaIE(LSDR):
         # The codes are orthonormal: Z'Y is the least-squares decoder.
         self.decoder_ = np.ascontiguousarray(labels.transposed_times(codes).T)
         return codes
+
+    def _count_codes(self, n_rows: int, n_labels: int) -> int:
+        return self._n_codes(n_rows)
 
     def _decode(self, codes: Floats) -> Floats:
         return codes @ self.decoder_

@@ -11,6 +11,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from rmls.core.errors import InputError
+from rmls.core.resources import require_memory
 
 # 8 MB as a dense matrix; above, only products with it are made.
 DENSE_SIDE = 1024
@@ -21,6 +22,8 @@ KRYLOV_DEPTH = 4
 WRITE_OUT = 32
 # Directions beyond k, so that the last wanted ones are found as surely as the first.
 OVERSAMPLE = 20
+# Shorter singular vectors have lost the digits that tell them from the long ones.
+LEAST_SHARE = 1e-5
 
 Floats = NDArray[np.float64]
 Action = Callable[[Floats], Floats]
@@ -114,6 +117,7 @@ def leading_vectors(action: Action, size: int, k: int, seed: int) -> Floats:
         # Rounding, and conjugate gradients in the action, leave it symmetric only nearly.
         _, vectors = linalg.eigh((dense + dense.T) / 2, subset_by_index=[size - k, size - 1])
         return np.ascontiguousarray(vectors[:, ::-1])
+    _require_room(size, k)
     rng = np.random.default_rng(seed)
     if size > LANCZOS_SIDE:
         return _block_krylov(action, rng.standard_normal((size, min(k + OVERSAMPLE, size))), k)
@@ -124,6 +128,44 @@ def leading_vectors(action: Action, size: int, k: int, seed: int) -> Floats:
     )
     values, vectors = eigsh(operator, k=min(k, size - 1), which="LA", v0=start)
     return np.ascontiguousarray(vectors[:, np.argsort(-values)])
+
+
+def _require_room(size: int, k: int) -> None:
+    """Refuse a search whose vectors would not fit: those of Lanczos, or blocks and their images."""
+    blocks = 2 * KRYLOV_DEPTH + 3
+    width = 2 * k + 1 if size <= LANCZOS_SIDE else blocks * (k + OVERSAMPLE)
+    require_memory(
+        8 * size * width,
+        f"finding {k} directions of {size} labels or rows",
+        "use fewer components",
+    )
+
+
+def leading_labels(labels: SignedLabels, k: int, seed: int) -> Floats:
+    """Return the leading right singular vectors of a label matrix, at most ``k``, largest first.
+
+    Found on its smaller side, so that the cost follows the fewer of rows and labels; where that is
+    the rows, directions without any weight are left out.
+    """
+    n_rows, n_labels = labels.shape
+    if n_labels <= n_rows:
+        # Right singular vectors of Y are eigenvectors of Y'Y, here by two sparse products.
+        return leading_vectors(
+            lambda V: labels.transposed_times(labels.times(V)), n_labels, min(k, n_labels), seed
+        )
+    U = leading_vectors(
+        lambda U: labels.times(labels.transposed_times(U)), n_rows, min(k, n_rows), seed
+    )
+    return unit_columns(labels.transposed_times(U))
+
+
+def unit_columns(V: Floats) -> Floats:
+    """Divide columns by their lengths, those of next to none left out; at least one is returned."""
+    lengths = np.linalg.norm(V, axis=0)
+    kept = lengths > LEAST_SHARE * lengths.max()
+    if not kept.any():
+        return np.zeros_like(V[:, :1])
+    return np.ascontiguousarray(V[:, kept] / lengths[kept])
 
 
 def _block_krylov(action: Action, start: Floats, k: int) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rmls.models.lsdr.label_operator import Floats, leading_vectors
+from rmls.models.lsdr.label_operator import Floats, leading_labels
 from rmls.models.lsdr.template import LSDR, Encoding
 
 
@@ -36,6 +36,9 @@ class PrincipalDecoder(LSDR):
         self.basis_ = self._basis(replace(problem, labels=centred), self._n_codes(labels.shape[1]))
         return centred.times(self.basis_)
 
+    def _count_codes(self, n_rows: int, n_labels: int) -> int:
+        return self._n_codes(min(n_rows, n_labels))
+
     def _decode(self, codes: Floats) -> Floats:
         return codes @ self.basis_.T + self.mean_
 
@@ -53,17 +56,17 @@ class PLST(PrincipalDecoder):
     Parameters
     ----------
     n_components : int, default=250
-        Number of codes; all of them where there are fewer labels.
+        Number of codes; all of them where there are fewer labels or rows.
     ridge : float, default=0.1
         Penalty of the regression from features to codes, the intercept included.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="none"
         Scaling of the features; see `rmls.features.fit_normalizer`.
-    decision : str or Rule, default="round"
+    decision : str, float or Rule, default="round"
         ``"round"`` takes scores of at least 0, half-way between the labels -1 and 1.
     random_state : int, RandomState or None, default=0
         Seed of the start vector of the Lanczos iteration.
     n_jobs : int or None, default=None
-        Threads of `rank` and of large regressions.
+        Threads of linear algebra, of `rank` and of large regressions.
     verbose : int, default=0
         1 says what is being computed.
 
@@ -80,8 +83,4 @@ class PLST(PrincipalDecoder):
     """
 
     def _basis(self, problem: Encoding, k: int) -> Floats:
-        labels = problem.labels
-        # Right singular vectors of Yc are eigenvectors of Yc'Yc, here by two sparse products.
-        return leading_vectors(
-            lambda V: labels.transposed_times(labels.times(V)), labels.shape[1], k, problem.seed
-        )
+        return leading_labels(problem.labels, k, problem.seed)

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from rmls.core.errors import InputError
 from rmls.kernels.cpu.linalg.products import csr_times_dense
 
 # A'A is dense: 288 MB of float64 at this width.
 DIRECT_FEATURES = 6000
 REPORT_EVERY = 20
+# Of columns of length 1: rounding errors of a product of 6,000 of them are smaller.
+LEAST_RIDGE = 1e-10
 
 Floats = NDArray[np.float64]
 
@@ -21,8 +24,9 @@ Floats = NDArray[np.float64]
 class RidgeSystem:
     """The normal equations ``(A'A + ridge I) x = b`` of weighted rows ``A``.
 
-    Up to 6,000 columns ``A'A`` is formed and factorised once; above, every solve is a conjugate
-    gradient with a diagonal preconditioner, all right-hand sides at once.
+    Where there are up to 6,000 columns or rows, the Gram matrix of the fewer of them is formed and
+    factorised once; above, every solve is a conjugate gradient with a diagonal preconditioner, all
+    right-hand sides at once.
 
     Parameters
     ----------
@@ -43,7 +47,7 @@ class RidgeSystem:
     Examples
     --------
     >>> system = RidgeSystem(sparse.csr_matrix([[1.0], [2.0]]), ridge=1.0)
-    >>> system.solve(np.array([[12.0]])).round(6).tolist()
+    >>> system.fit(np.array([[2.0], [5.0]])).round(6).tolist()
     [[2.0]]
     """
 
@@ -63,30 +67,34 @@ class RidgeSystem:
         self.tol, self.max_iter, self.n_threads = tol, max_iter, n_threads
         self.report = report
         self._factor: Any = None
-        direct = A.shape[1] <= DIRECT_FEATURES
+        direct = min(A.shape) <= DIRECT_FEATURES
+        self._by_rows = direct and A.shape[0] < A.shape[1]
         # Products limit conjugate gradients, and float32 halves their memory traffic.
         self.A = A.astype(np.float64 if direct else np.float32)
         self.A_t = sparse.csr_matrix(self.A.T)
         if direct:
-            gram = (self.A_t @ self.A).toarray()
+            # (A'A + r I)^-1 A' = A' (AA' + r I)^-1: the smaller of the two is factorised.
+            pair = (self.A, self.A_t) if self._by_rows else (self.A_t, self.A)
+            gram = (pair[0] @ pair[1]).toarray()
             gram[np.diag_indices_from(gram)] += ridge
-            self._factor = linalg.cho_factor(gram, lower=True, overwrite_a=True)
+            self._factor, self._scale = factorize(gram)
         else:
             # Columns of a sparse A differ in length by their frequency: the diagonal evens that
             # out.
             squares = np.asarray(self.A.multiply(self.A).sum(axis=0)).ravel()
             self._inverse_diagonal = (1.0 / (squares + ridge))[:, None].astype(np.float32)
 
-    def solve(self, B: Floats) -> Floats:
-        """Return ``(A'A + ridge I)^-1 B`` for a block of columns."""
-        if self._factor is not None:
-            solution: Floats = linalg.cho_solve(self._factor, B)
-            return solution
-        return self._conjugate_gradient(B)
-
     def fit(self, targets: Floats) -> Floats:
         """Return the coefficients of the regression on the columns of ``targets``."""
-        return self.solve(self._times(self.A_t, targets))
+        if self._by_rows:
+            return self._times(self.A_t, self._solve(targets))
+        right = self._times(self.A_t, targets)
+        return self._conjugate_gradient(right) if self._factor is None else self._solve(right)
+
+    def _solve(self, right: Floats) -> Floats:
+        """Return the product of the inverse of the factorised matrix and a block of columns."""
+        solution: Floats = linalg.cho_solve(self._factor, self._scale * right)
+        return np.asarray(self._scale * solution)
 
     def smooth(self, targets: Floats) -> Floats:
         """Return ``H targets``: the fitted values, ``H`` being the hat matrix."""
@@ -128,3 +136,22 @@ class RidgeSystem:
             direction *= rho / np.where(previous > 0, previous, 1)
             direction += z
         return x.astype(np.float64)
+
+
+def factorize(gram: Floats) -> tuple[Any, Any]:
+    """Return a Cholesky factor of ``D gram D``, and the diagonal of D as a column (1 if plain).
+
+    Where columns are so large that rounding swallows the ridge, they are brought to length 1 and
+    get the least ridge that float64 can tell.
+    """
+    if not np.isfinite(gram).all():
+        raise InputError(
+            "the features are too large for a regression; scale them, or use normalize='auto'."
+        )
+    try:
+        return linalg.cho_factor(gram, lower=True), 1.0
+    except linalg.LinAlgError:
+        scale = 1 / np.sqrt(np.diag(gram))
+        even = gram * scale * scale[:, None]
+        even[np.diag_indices_from(even)] += LEAST_RIDGE
+        return linalg.cho_factor(even, lower=True, overwrite_a=True), scale[:, None]

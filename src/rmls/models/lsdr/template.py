@@ -10,14 +10,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
+from rmls.core.errors import InputError
 from rmls.core.options import Option, positive, read_seed, store_params, whole
-from rmls.core.resources import count_threads
+from rmls.core.resources import count_threads, require_memory
+from rmls.core.sparse import are_within
 from rmls.models.lsdr.label_operator import Floats, SignedLabels
-from rmls.models.lsdr.ridge import RidgeSystem
+from rmls.models.lsdr.ridge import DIRECT_FEATURES, RidgeSystem
+from rmls.models.shared.answers import BLOCK_BYTES
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.shared.evidence import ScoredRows
 from rmls.models.shared.progress import say
 from rmls.models.shared.training_set import TrainingSet
+
+# Of a block of scores and what it is computed from, in float64.
+SCORED_BYTES = 6 * BLOCK_BYTES
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,7 @@ class LSDR(MultiLabelEstimator):
         raise NotImplementedError
 
     def _fit(self, data: TrainingSet) -> ScoredRows:
+        self._require_memory(data.n_rows, data.n_features, data.n_labels)
         # Rows times the root of their weight: unweighted solvers then minimise the weighted
         # squares.
         scale = np.sqrt(data.weights)
@@ -91,6 +98,18 @@ class LSDR(MultiLabelEstimator):
         labels = SignedLabels.of(data.labels, data.weights)
         self.coef_ = self._regress(Encoding(labels, X, scale, read_seed(self.random_state)))
         return ScoredRows(self, data)
+
+    def _require_memory(self, n: int, d: int, m: int) -> None:
+        """Refuse sizes that do not fit, before anything is asked for."""
+        k, fewer = self._count_codes(n, m), min(n, d)
+        # Codes, coefficients and decoder in float64; the Gram matrix, or conjugate gradients.
+        arrays = 8 * k * (2 * n + d + 3 * m)
+        solver = 16 * fewer**2 if fewer <= DIRECT_FEATURES else 20 * k * d
+        require_memory(
+            arrays + solver + SCORED_BYTES,
+            f"{k} codes of {n} rows with {d} features and {m} labels",
+            "use fewer components",
+        )
 
     def _regress(self, problem: Encoding) -> Floats:
         """Return the coefficients of all codes, the intercept first."""
@@ -116,6 +135,10 @@ class LSDR(MultiLabelEstimator):
     def _n_threads(self) -> int:
         return count_threads(self.n_jobs)
 
+    def _count_codes(self, n_rows: int, n_labels: int) -> int:
+        """Return how many codes rows and labels of these numbers have at most."""
+        return self._n_codes(n_labels)
+
     def _n_codes(self, limit: int) -> int:
         """Return the number of codes: ``n_components``, or all that exist."""
         return min(self.n_components, limit)
@@ -132,6 +155,9 @@ class LSDR(MultiLabelEstimator):
         check_arrays(archive, {"coef": (np.float64, (1 + int(self.n_features_in_), None))})
         n_codes = archive.arrays["coef"].shape[1]
         check_arrays(archive, self._decoder_shapes(n_codes))
+        selected = archive.arrays["selected"] if "selected" in self._decoder else np.zeros(0, int)
+        if not are_within(selected, self._space.n_labels):
+            raise InputError("the selected labels are not there")
         for name in ("coef", *self._decoder):
             setattr(self, f"{name}_", archive.arrays[name])
 

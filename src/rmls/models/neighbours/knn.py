@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
+from rmls.core.errors import InputError
 from rmls.core.options import Option, store_params, whole
 from rmls.core.resources import count_threads, run_parts
 from rmls.decide import CardinalityCount, Rule
 from rmls.features import unit_rows
 from rmls.kernels.backend import csr_arrays
 from rmls.kernels.cpu.methods.nearest import nearest_rows
-from rmls.models.shared.estimator import BLOCK_BYTES, MultiLabelEstimator
+from rmls.models.shared.answers import BLOCK_BYTES
+from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.shared.evidence import ScoredRows
 from rmls.models.shared.probabilities import GivesProbabilities
 from rmls.models.shared.sparse_archive import read_csr, sparse_state
@@ -36,7 +38,7 @@ class KNN(GivesProbabilities, MultiLabelEstimator):
         Neighbours that vote; all rows where there are fewer.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
         How raw features are scaled before the cosine; see `rmls.features.fit_normalizer`.
-    decision : str or Rule, default="cardinality"
+    decision : str, float or Rule, default="cardinality"
         How `predict` cuts.
     n_jobs : int or None, default=None
         Threads of the search: None is 1, -1 all cores. The scores do not depend on it.
@@ -76,7 +78,7 @@ class KNN(GivesProbabilities, MultiLabelEstimator):
         n_neighbors: int = 10,
         *,
         normalize: str = "auto",
-        decision: str | Rule = "cardinality",
+        decision: str | float | Rule = "cardinality",
         n_jobs: int | None = None,
     ) -> None:
         store_params(self, locals())
@@ -118,7 +120,8 @@ class KNN(GivesProbabilities, MultiLabelEstimator):
         scores *= np.float32(self.n_neighbors)
         scores += self.frequencies_
         scores /= np.float32(self.n_neighbors + 1)
-        return scores
+        # Shares that were rounded one by one may add up to a little more than 1.
+        return np.minimum(scores, 1, out=scores)
 
     def _search(
         self, unit: sparse.csr_matrix, left_out: NDArray[np.int64]
@@ -156,6 +159,8 @@ class KNN(GivesProbabilities, MultiLabelEstimator):
         d, m = int(self.n_features_in_), self._space.n_labels
         check_arrays(archive, {"weights": (np.float32, (None,)), "frequencies": (np.float32, (m,))})
         self._weights = archive.arrays["weights"]
+        if not len(self._weights) or self._weights.min() < 0:
+            raise InputError("there are no rows to vote, or some of a negative weight")
         self.frequencies_ = archive.arrays["frequencies"]
         self._index = read_csr(archive, "index", (d, len(self._weights)))
         self._labels = read_csr(archive, "labels", (len(self._weights), m))

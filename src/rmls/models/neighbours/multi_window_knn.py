@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
-from rmls.core.options import Option, flag, positive, store_params, whole
-from rmls.core.resources import Indices, count_threads, map_on_threads
+from rmls.core.errors import InputError
+from rmls.core.options import Option, check_number, flag, positive, store_params, whole
+from rmls.core.resources import Indices, count_threads, keeps_to_n_jobs, map_on_threads
 from rmls.core.sparse import fingerprints
 from rmls.decide import Rule, make_rule
 from rmls.features import unit_rows
@@ -52,7 +53,7 @@ class MultiWindowKNN(MultiLabelEstimator):
         What `fit` takes for the order of arrival: False an order that depends on the content of
         the rows alone, so that their order is no matter; True the order in which they are given,
         the last one being the most recent. `partial_fit` always takes them as they come.
-    decision : str or Rule, default="round"
+    decision : str, float or Rule, default="round"
         How `predict` cuts; ``"round"`` takes the threshold of each label.
     normalize, n_jobs
         As for `KNN`.
@@ -108,7 +109,7 @@ class MultiWindowKNN(MultiLabelEstimator):
         ratio: float = 0.5,
         recent: bool = False,
         normalize: str = "auto",
-        decision: str | Rule = "round",
+        decision: str | float | Rule = "round",
         n_jobs: int | None = None,
     ) -> None:
         store_params(self, locals())
@@ -132,6 +133,7 @@ class MultiWindowKNN(MultiLabelEstimator):
         asked = np.arange(max(0, self._unit.shape[0] - max(n_asked, 1)), self._unit.shape[0])
         self._set_thresholds(self._unit[asked], self._labels[asked], asked)
 
+    @keeps_to_n_jobs
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> MultiWindowKNN:
@@ -260,6 +262,9 @@ class MultiWindowKNN(MultiLabelEstimator):
         of_labels = dict.fromkeys(("thresholds", "frequencies"), (np.float32, (m,)))
         check_arrays(archive, {"weights": (np.float32, (None,)), **of_labels})
         self._weights = archive.arrays["weights"]
+        if self._weights.min(initial=0) < 0:
+            raise InputError("some rows have a negative weight")
+        check_number("seen", fitted["seen"], positive=False)
         self.thresholds_ = np.array(archive.arrays["thresholds"])
         self.frequencies_, self._seen = archive.arrays["frequencies"], float(fitted["seen"])
         self._unit = read_csr(archive, "rows", (len(self._weights), d))

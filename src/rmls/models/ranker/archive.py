@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError, InputError
-from rmls.core.options import check_choice, check_number, check_whole
-from rmls.core.sparse import are_within, is_row_pointer
+from rmls.core.options import check_choice, check_number, check_numbers, check_whole
+from rmls.core.sparse import check_csr
 from rmls.kernels.arrays import ACTIVATIONS, Params, SparseWeights
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.combination import N_BANDS, N_TERMS, Combination, Frequencies
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from rmls.models.ranker.ranker import RMLSRanker
 
 PRECISIONS: dict[str, Any] = {"float32": np.float32, "int16": np.int16, "int8": np.int8}
-# Symmetric: -128 stays unused, so that a vector and its negative are stored alike.
-MAX_INT8 = 127
+MAX_FLOAT = np.finfo(np.float32).max
 NUMBERS = ("shortlist_recall", "index_recall", "unlisted", "tail")
 
 
@@ -55,13 +55,16 @@ def read_ranker(
     model: RMLSRanker, fitted: dict[str, Any], archive: Archive
 ) -> tuple[Proposer, SparseWeights]:
     """Set the fitted values of a ranker; returns what proposes and what decides."""
-    d, m, k = int(model.n_features_in_), model._space.n_labels, int(fitted["n_components"])
+    d, m = int(model.n_features_in_), model._space.n_labels
+    check_whole("n_components", fitted["n_components"], 1)
+    k = int(fitted["n_components"])
     check_choice("activation", fitted["activation"], ACTIVATIONS)
     for name in NUMBERS:
         check_number(name, fitted[name], positive=False)
         setattr(model, f"{name}_", float(fitted[name]))
     if not isinstance(fitted["seconds"], dict):
         raise InputError("seconds is not a dictionary")
+    check_numbers("seconds", list(fitted["seconds"].values()))
     model.seconds_ = fitted["seconds"]
     check_whole("n_iter", fitted["n_iter"], 1)
     model.n_iter_ = fitted["n_iter"]
@@ -103,10 +106,7 @@ def _read_weights(archive: Archive, d: int, m: int, dtype: Any) -> SparseWeights
     }
     check_arrays(archive, {f"weights_{name}": kind for name, kind in kinds.items()})
     weights = SparseWeights(*(archive.arrays[f"weights_{name}"] for name in kinds))
-    indices = weights.indices
-    good = is_row_pointer(weights.indptr, d, len(indices)) and len(indices) == len(weights.values)
-    if not good or not are_within(indices, m):
-        raise ArchiveError(f"{archive.path} is damaged: the weights are not a sparse matrix.")
+    check_csr(weights.values, weights.indices, weights.indptr, (d, m), "weights")
     return weights
 
 
@@ -134,28 +134,37 @@ def pack_vectors(
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays that hold the vectors: 4, 2 or 1 byte a number.
 
-    Two bytes are a float16. One byte is a whole number times a power of two for every row, so that
-    vectors that were rounded once are packed without loss.
+    One or two bytes are a whole number times a power of two for every row, so that vectors that
+    were rounded once are packed without loss.
     """
     if precision == "float32":
         return {name: vectors}
-    if precision == "int16":
-        return {name: vectors.astype(np.float16)}
-    largest = np.abs(vectors).max(axis=1, initial=0.0)
+    dtype = PRECISIONS[precision]
+    largest = np.abs(vectors).max(axis=1, initial=0.0).astype(np.float64)
+    # Symmetric: the lowest number stays unused, so that a vector and its negative are stored alike.
+    steps = np.where(largest > 0, largest / np.iinfo(dtype).max, 1.0)
     # A power of two divides and multiplies without rounding: what was packed once packs the same.
-    scale = np.exp2(np.ceil(np.log2(np.where(largest > 0, largest / MAX_INT8, 1.0))))
+    scale = np.maximum(np.exp2(np.ceil(np.log2(steps))), np.finfo(np.float32).tiny)
     scale = scale.astype(np.float32)
-    return {
-        name: np.rint(vectors / scale[:, None]).astype(np.int8),
-        f"{name}_scale": scale,
-    }
+    packed = np.rint(vectors / scale[:, None]).astype(dtype)
+    with np.errstate(over="ignore"):
+        half: NDArray[np.float16] = vectors.astype(np.float16)
+    # Two bytes were a float16 in version 0.1: what was read as such stays what it is.
+    if (
+        precision == "int16"
+        and (half == vectors).all()
+        and (_unpacked(packed, scale) != vectors).any()
+    ):
+        return {name: half}
+    return {name: packed, f"{name}_scale": scale}
 
 
 def unpack_vectors(archive: Archive, name: str, shape: tuple[int, int]) -> NDArray[np.float32]:
     """Read vectors that `pack_vectors` wrote, of whatever precision."""
     stored = archive.arrays.get(name)
-    if stored is not None and stored.dtype == np.int8:
-        check_arrays(archive, {name: (np.int8, shape), f"{name}_scale": (np.float32, shape[:1])})
+    if stored is not None and stored.dtype in (np.int8, np.int16):
+        kind = (stored.dtype.type, shape)
+        check_arrays(archive, {name: kind, f"{name}_scale": (np.float32, shape[:1])})
         return _unpacked(stored, archive.arrays[f"{name}_scale"])
     check_arrays(archive, {name: (np.floating, shape)})
     assert stored is not None
@@ -166,7 +175,12 @@ def unpack_vectors(archive: Archive, name: str, shape: tuple[int, int]) -> NDArr
 
 def _unpacked(stored: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[np.float32]:
     dense: NDArray[np.float32] = np.asarray(stored, dtype=np.float32)
-    return dense if scale is None else dense * scale[:, None]
+    if scale is None:
+        return dense
+    # A scale near the end of float32 leaves it times 127.
+    with np.errstate(over="ignore"):
+        dense *= scale[:, None]
+    return np.clip(dense, -MAX_FLOAT, MAX_FLOAT, out=dense)
 
 
 def quantize(weights: SparseWeights, precision: str) -> SparseWeights:
@@ -189,3 +203,36 @@ def quantize(weights: SparseWeights, precision: str) -> SparseWeights:
     scale = np.where(largest > 0, largest / np.iinfo(dtype).max, 1.0).astype(np.float32)
     whole = np.rint(weights.values / scale[weights.indices]).astype(dtype)
     return weights._replace(values=whole, scale=scale)
+
+
+def no_weights(n_labels: int, n_features: int) -> SparseWeights:
+    """Return classifiers that say nothing."""
+    indptr, bias = np.zeros(n_labels + 1, np.int64), np.zeros(n_labels, np.float32)
+    nothing = np.zeros(0, np.float32)
+    return weights_by_feature(indptr, nothing.astype(np.int32), nothing, bias, n_features)
+
+
+def weights_by_feature(
+    indptr: NDArray[np.int64],
+    indices: NDArray[Any],
+    values: NDArray[np.float32],
+    bias: NDArray[np.float32],
+    n_features: int,
+) -> SparseWeights:
+    """Return weights by feature from weights by label.
+
+    Examples
+    --------
+    >>> parts = (np.array([0, 1, 3]), np.uint16([2, 0, 2]), np.float32([5, 6, 7]))
+    >>> found = weights_by_feature(*parts, np.zeros(2, np.float32), 3)
+    >>> found.indptr.tolist(), found.indices.tolist(), found.values.tolist()
+    ([0, 1, 1, 3], [1, 0, 1], [6.0, 5.0, 7.0])
+    """
+    shape = (len(bias), n_features)
+    # A solver writes label by label; scoring reads the features of a row. The transposition is made
+    # once here.
+    by_label = sparse.csr_matrix((values, indices.astype(np.int32), indptr), shape)
+    by_feature = by_label.tocsc()
+    labels: NDArray[Any] = by_feature.indices.astype(index_type(len(bias)))
+    scale = np.ones(len(bias), np.float32)
+    return SparseWeights(by_feature.indptr.astype(np.int64), labels, by_feature.data, scale, bias)

@@ -29,6 +29,7 @@ PRECISION_AT = (1, 3, 5)
 TAIL_COST = 0.001
 # Halvings of [0, 1]: the power is found to 1/128.
 TAIL_STEPS = 7
+MAX_COEFFICIENT = 1e30
 
 Floats = NDArray[np.float32]
 
@@ -144,7 +145,17 @@ class Combination:
         # A constant on the logit multiplies the odds: by (1 / propensity)^tail, what PSP@k rewards
         # at 1.
         table[:, 0] += tail * frequencies.rarity()
+        # A boost of any size leaves room for a sum in float32.
+        table = np.clip(table, -MAX_COEFFICIENT, MAX_COEFFICIENT)
         return Mixture(table.astype(np.float32), self.knots)
+
+
+def combine(
+    held: HeldOut, frequencies: Frequencies, tail: float | None, n_threads: int = 1
+) -> tuple[Combination, float]:
+    """Learn the combination and, where none is given, how much rare labels are boosted."""
+    learned = fit_combination(held, frequencies, n_threads)
+    return learned, choose_tail(held, learned, frequencies) if tail is None else tail
 
 
 def plain_combination() -> Combination:
@@ -169,7 +180,7 @@ def bands(positives: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.maximum(1 - np.abs(place[:, None] - np.arange(N_BANDS)), 0.0))
 
 
-def fit_combination(held: HeldOut, frequencies: Frequencies) -> Combination:
+def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1) -> Combination:
     """Fit the combination to held-out rows by logistic regression.
 
     Where no listed label is relevant, or every one, the plain combination is returned.
@@ -191,7 +202,7 @@ def fit_combination(held: HeldOut, frequencies: Frequencies) -> Combination:
     # 30 columns: every term times the nearness to every band, so that one regression fits all.
     design = (near[:, :, None] * terms[:, None, :]).reshape(len(own), -1)
     weights = np.repeat(held.weights, held.labels.shape[1])
-    theta = regress(design, relevant, weights.astype(np.float32))
+    theta = regress(design, relevant, weights.astype(np.float32), n_threads)
     return Combination(theta.reshape(N_BANDS, N_TERMS), knots)
 
 
@@ -223,11 +234,15 @@ def choose_tail(held: HeldOut, combination: Combination, frequencies: Frequencie
     return low
 
 
-def regress(design: Floats, relevant: NDArray[np.bool_], weights: Floats) -> NDArray[np.float64]:
+def regress(
+    design: Floats, relevant: NDArray[np.bool_], weights: Floats, n_threads: int = 1
+) -> NDArray[np.float64]:
     """Return the coefficients of a logistic regression with a small ridge on scaled columns."""
     # Columns of unit mean square: one ridge then weighs alike on counts, scores and bends.
     scale = np.sqrt(np.einsum("ij,ij->j", design, design) / len(design)).astype(np.float64)
     scale[scale == 0] = 1.0
     scaled = design / scale.astype(np.float32)
-    theta = fit_logistic(scaled, weights, weights * relevant, ridge=RIDGE, steps=STEPS)
+    theta = fit_logistic(
+        scaled, weights, weights * relevant, ridge=RIDGE, steps=STEPS, n_threads=n_threads
+    )
     return np.asarray(theta / scale)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 
 from rmls.archive import Archive
 from rmls.core.errors import InputError
-from rmls.core.numeric import sigmoid
 from rmls.core.options import (
     Option,
     anything,
@@ -27,36 +24,39 @@ from rmls.core.options import (
 from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads
 from rmls.decide import Rule
-from rmls.kernels.arrays import DUAL_LOSSES, SparseWeights
+from rmls.kernels.arrays import DUAL_LOSSES, Mixture, SparseWeights
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.archive import PRECISIONS, quantize, ranker_state, read_ranker
 from rmls.models.ranker.combination import (
     Combination,
     Frequencies,
     HeldOut,
-    choose_tail,
-    fit_combination,
+    combine,
+    plain_combination,
 )
-from rmls.models.ranker.scoring import ListedRows, ListScorer, Proposer
-from rmls.models.ranker.trainer import ClassifierOptions, Stages, StageTrainer
+from rmls.models.ranker.scoring import ListedRows, ListScorer, Proposer, Stages
+from rmls.models.ranker.trainer import (
+    HELD_OUT_ROWS,
+    ClassifierOptions,
+    StageTrainer,
+    make_members,
+)
 from rmls.models.rmls.rmls import RMLS
-from rmls.models.rmls.sampling import count_passes, count_rows
+from rmls.models.rmls.sampling import count_rows
 from rmls.models.shared.estimator import MultiLabelEstimator
-from rmls.models.shared.probabilities import GivesProbabilities
+from rmls.models.shared.probabilities import GivesLists
+from rmls.models.shared.progress import stage, takes_the_rest, warn_interrupted
 from rmls.models.shared.training_set import TrainingSet, count_folds
 
 # Below, a tenth of the rows would be too few to learn the combination from (docs/ranker.md).
 CROSS_FIT_ROWS = 5_000
-# Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
-HELD_OUT_ROWS = 2_000
 MIN_ROWS = 30
 DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
 # C / n^0.25: each row of a rare label is needed, a frequent one is held back more.
 DEFAULT_COST_POWER = 0.25
-REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
 
 
-class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
+class RMLSRanker(GivesLists, MultiLabelEstimator):
     """Rank labels as well as one-vs-rest at a fraction of its cost, in two stages.
 
     An `RMLS` representation proposes a shortlist of labels for every row. A sparse linear
@@ -68,7 +68,7 @@ class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
     n_components : int, default=128
         Length of the vectors that propose.
     max_iter : int, default=8
-        Passes of their training.
+        Passes of the training of these vectors.
     shortlist_size : int, default=150
         Labels proposed for a row; only they are ranked by both scores.
     representation : RMLS or None, default=None
@@ -101,7 +101,7 @@ class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
         Numbers of weights and vectors: 4, 2 or 1 byte.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
         How raw features are scaled; see `rmls.features.fit_normalizer`.
-    decision : str or Rule, default="f1"
+    decision : str, float or Rule, default="f1"
         How `predict` cuts; see `rmls.decide.make_rule`.
     calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
         How scores become probabilities, fitted to the rows that the combination is learned from.
@@ -136,7 +136,7 @@ class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
     n_weights_ : int
         Weights of all classifiers.
     seconds_ : dict of str to float
-        Time of every stage of the training.
+        Time of every stage of the training; they add up to that of `fit`.
 
     Notes
     -----
@@ -218,7 +218,7 @@ class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
         tail: float | str = "auto",
         precision: str = "float32",
         normalize: str = "auto",
-        decision: str | Rule = "f1",
+        decision: str | float | Rule = "f1",
         calibration: str | None = "auto",
         calibration_folds: int | str = "auto",
         validation_fraction: float = 0.1,
@@ -237,47 +237,64 @@ class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
             kind = type(self.representation).__name__
             raise InputError(f"representation must be an RMLS or None; got {kind}.")
 
+    @takes_the_rest("input")
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Any = None) -> Any:
+        """Learn from rows ``X`` and their labels ``y``, as every estimator."""
+        return super().fit(X, y, sample_weight, label_names)
+
+    @takes_the_rest("decisions")
+    def _fit_set(self, data: TrainingSet) -> MultiLabelEstimator:
+        return super()._fit_set(data)
+
     def _fit(self, data: TrainingSet) -> ListedRows:
         self._frequencies = Frequencies.of(data)
-        data = self._normalized(data).compact()
         trainer = self._make_trainer(data)
-        stages, held = self._train(trainer, data)
-        self.index_recall_ = stages.index_recall
         self.seconds_ = trainer.seconds
-        self.n_iter_ = int(trainer.members[0].max_iter)
-        self.shortlist_recall_, self.unlisted_ = held.recall, held.unlisted
-        self.combination_ = fit_combination(held, self._frequencies)
-        self.tail_ = self._pick_tail(held)
-        self._set_scorer(stages.proposer, quantize(stages.weights, self.precision))
+        with trainer.stage("features"):
+            data = self._normalized(data).compact()
+        stages, held = self._train(trainer, data)
+        try:
+            self._settle(trainer, stages, held)
+        except KeyboardInterrupt:
+            trainer.interrupted = "before the combination was learned; the model is kept"
+            trainer.has_held_out = False
+            self._settle(trainer, stages, held)
+        if trainer.interrupted:
+            warn_interrupted(trainer.interrupted)
         return ListedRows(held, self._scorer)
 
     def _train(self, trainer: StageTrainer, data: TrainingSet) -> tuple[Stages, HeldOut]:
-        """Train both stages; returns them with scores of rows that they have not seen."""
-        seed = read_seed(self.random_state)
         n_folds = count_folds(self.calibration_folds, data.n_rows, CROSS_FIT_ROWS)
         # Too few to leave any out: the combination has to trust the scores of training rows.
         if data.n_rows < MIN_ROWS:
-            stages = trainer.train(data)
-            return stages, trainer.score(stages, data)
-        if not n_folds:
+            n_folds = 0
+        elif not n_folds:
             share = min(self.validation_fraction, HELD_OUT_ROWS / data.n_rows)
-            return trainer.train_and_score(data.hold_out(share, seed))
-        # Every row is scored by a model that has not seen it; the model that is kept sees them all.
-        folds = data.folds(n_folds, seed)
-        parts = [trainer.score(trainer.train(fold), fold.left_out) for fold in folds]
-        return trainer.train(data), HeldOut.stack(parts)
+            data = data.hold_out(share, trainer.seed)
+        return trainer.fit(data, n_folds)
 
-    def _pick_tail(self, held: HeldOut) -> float:
-        if not is_auto(self.tail):
-            return float(self.tail)
-        if self._space.is_single:
-            return 0.0
-        return choose_tail(held, self.combination_, self._frequencies)
+    def _settle(self, trainer: StageTrainer, stages: Stages, held: HeldOut) -> None:
+        """Learn what becomes of the two scores, and set all that is fitted."""
+        self.index_recall_ = stages.index_recall
+        self.n_iter_ = int(trainer.members[0].max_iter)
+        self.shortlist_recall_, self.unlisted_ = held.recall, held.unlisted
+        tail = None if is_auto(self.tail) else float(self.tail)
+        if tail is None and self._space.is_single:
+            tail = 0.0
+        self.combination_, self.tail_ = plain_combination(), tail or 0.0
+        # Classifiers know the rows they were trained on by heart: these would say to trust them.
+        if trainer.has_held_out:
+            with trainer.stage("combination"), stage("combination"):
+                self.combination_, self.tail_ = combine(
+                    held, self._frequencies, tail, trainer.n_threads
+                )
+        with trainer.stage("weights"):
+            self._set_scorer(stages.proposer, quantize(stages.weights, self.precision))
 
     def _set_scorer(self, proposer: Proposer, weights: SparseWeights) -> None:
-        combine = self.combination_.mixture
+        mix = self.combination_.mixture
         # Two tables: the boosted one ranks, the other is what probabilities come from.
-        mixture, logits = combine(self._frequencies, self.tail_), combine(self._frequencies)
+        mixture, logits = mix(self._frequencies, self.tail_), mix(self._frequencies)
         self._scorer = ListScorer(proposer, weights, mixture, logits)
 
     def _make_trainer(self, data: TrainingSet) -> StageTrainer:
@@ -286,7 +303,7 @@ class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
             cost, power = float(self.C), 0.0
         return StageTrainer(
             space=self._space,
-            members=self._make_members(count_rows(data.weights)),
+            members=make_members(self, count_rows(data.weights)),
             size=self._list_size(),
             index=self.index,
             precision=self.precision,
@@ -297,25 +314,11 @@ class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
             n_threads=count_threads(self.n_jobs),
         )
 
-    def _make_members(self, n_rows: int) -> list[RMLS]:
-        """Return the settings of the representations, with as many passes on parts of the rows."""
-        first = read_seed(self.random_state)
-        model = RMLS(self.n_components, max_iter=self.max_iter, **REPRESENTATION)
-        if self.representation is not None:
-            model = clone(self.representation)
-        fixed = {
-            "max_iter": count_passes(model.max_iter, n_rows),
-            "normalize": "none",
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-            "device": self.device,
-        }
-        return [
-            clone(model).set_params(random_state=first + number, **fixed)
-            for number in range(self.n_models)
-        ]
-
     # -- scores: all that is looked at are the listed labels --------------------------------------
+
+    @property
+    def _boost(self) -> NDArray[np.float32]:
+        return self._scorer.boost
 
     def _list_size(self) -> int:
         return min(int(self.shortlist_size), self._space.n_labels)
@@ -326,38 +329,14 @@ class RMLSRanker(GivesProbabilities, MultiLabelEstimator):
     def _rank(self, X: sparse.csr_matrix, k: int) -> Ranking:
         if min(k, self._space.n_labels) > self._list_size():
             return super()._rank(X, k)
-        scorer, threads = self._scorer, count_threads(self.n_jobs)
-        return scorer.rank(self._scaled(X), min(k, self._space.n_labels), scorer.mixture, threads)
+        return self._list(X, min(k, self._space.n_labels), self._scorer.mixture)
 
-    def _decide(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
-        if rule.needs_probabilities:
-            return rule.keep(self._list_probabilities(X))
-        if rule.top is not None:
-            return super()._decide(X, rule)
-        return rule.keep(self._rank(X, self._list_size()))
+    def _list(self, X: sparse.csr_matrix, k: int, mixture: Mixture) -> Ranking:
+        return self._scorer.rank(self._scaled(X), k, mixture, count_threads(self.n_jobs))
 
-    def _list_probabilities(self, X: sparse.csr_matrix) -> Ranking:
-        """Return the listed labels with their probabilities, and the mass of the others."""
-        scorer, threads = self._scorer, count_threads(self.n_jobs)
-        # Without the boost, which would inflate the probabilities of rare labels.
-        listed = scorer.rank(self._scaled(X), self._list_size(), scorer.logits, threads)
-        if not self.label_counts_.any():
-            return replace(listed, scores=np.zeros_like(listed.scores))
-        if self._calibration is not None:
-            listed = self._calibration.apply(listed)
-        else:
-            listed = replace(listed, scores=sigmoid(listed.scores))
-        # Expected F counts relevant labels beyond the list by their mean number on held-out rows.
-        return replace(listed, rest=np.full(listed.n_samples, self.unlisted_, np.float32))
-
-    def _to_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        return super()._to_probabilities(scores - self._scorer.boost)
-
-    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        return sigmoid(scores)
-
-    def _class_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        return super()._class_probabilities(scores - self._scorer.boost)
+    def _list_scores(self, X: sparse.csr_matrix, *, boosted: bool) -> Ranking:
+        scorer = self._scorer
+        return self._list(X, self._list_size(), scorer.mixture if boosted else scorer.logits)
 
     # -- fitted values ---------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from rmls.kernels.backend import Vectors, csr_arrays, get_backend
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import LabelIndex
 from rmls.models.shared.evidence import fit_threshold
+from rmls.models.shared.score_blocks import require_finite
 
 Floats = NDArray[np.float32]
 
@@ -50,17 +52,35 @@ class Proposer:
         """Return the best labels of a few normalised rows."""
         return Shortlists(*self.index.search(self.vectors.hidden(X), self.size))
 
-    def propose_all(self, X: sparse.csr_matrix, n_threads: int) -> Shortlists:
-        """Return the best labels of many normalised rows, block by block."""
+    def propose_all(
+        self, X: sparse.csr_matrix, n_threads: int, tick: Callable[[float], None] | None = None
+    ) -> Shortlists:
+        """Return the best labels of many normalised rows, block by block.
+
+        ``tick`` is called with the share of the rows that is done, from any thread.
+        """
         shape = (int(X.shape[0]), self.size)
         found = Shortlists(np.empty(shape, np.int32), np.empty(shape, np.float32))
+        done: list[int] = []
 
         def work(start: int, stop: int) -> None:
             part = self.propose(X[start:stop])
             found.labels[start:stop], found.scores[start:stop] = part.labels, part.scores
+            done.append(stop - start)
+            if tick is not None:
+                tick(sum(done) / shape[0])
 
         for_blocks(work, shape[0], self.index.block_rows, n_threads)
         return found
+
+
+@dataclass(frozen=True)
+class Stages:
+    """A trained model: what proposes and what decides."""
+
+    proposer: Proposer
+    weights: SparseWeights
+    index_recall: float
 
 
 @dataclass(frozen=True)
@@ -107,7 +127,7 @@ class ListScorer:
             labels[start:stop], scores[start:stop] = best
 
         for_blocks(work, int(X.shape[0]), self.proposer.index.block_rows, n_threads)
-        return Ranking.from_table(labels, scores, self.proposer.vectors.n_labels)
+        return Ranking.from_table(labels, require_finite(scores), self.proposer.vectors.n_labels)
 
     def score_all(self, X: sparse.csr_matrix) -> Floats:
         """Return scores of all labels: those that are not listed follow below, by their vectors."""

@@ -6,38 +6,42 @@ A classifier is trained on the rows that have its label and the rows that propos
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from sklearn.base import clone
 
 from rmls.core.labels import LabelSpace
+from rmls.core.options import read_seed
+from rmls.core.resources import require_memory
 from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend, join_vectors
-from rmls.models.ranker.archive import index_type, round_vectors
+from rmls.models.ranker.archive import (
+    index_type,
+    no_weights,
+    round_vectors,
+    weights_by_feature,
+)
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index
-from rmls.models.ranker.scoring import Proposer, Shortlists
+from rmls.models.ranker.scoring import Proposer, Shortlists, Stages
 from rmls.models.rmls.rmls import RMLS
-from rmls.models.rmls.sampling import Totals, count_passes, count_rows
-from rmls.models.rmls.sgd import Settled, Sgd, Training, run_passes
+from rmls.models.rmls.sampling import count_passes
+from rmls.models.rmls.sgd import train_vectors
+from rmls.models.shared.progress import stage, warn_interrupted
 from rmls.models.shared.training_set import TrainingSet
 
+REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
 # Rows come in the order of their fingerprints: the first ones are a fair sample.
 INDEX_ROWS = 256
-
-
-@dataclass(frozen=True)
-class Stages:
-    """A trained model: what proposes and what decides."""
-
-    proposer: Proposer
-    weights: SparseWeights
-    index_recall: float
+# Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
+HELD_OUT_ROWS = 2_000
+# A listed label and its score, and its place, row and dual variable among the pairs.
+PAIR_BYTES = 28
 
 
 @dataclass
@@ -57,6 +61,12 @@ class StageTrainer:
     seed, n_threads : int
     seconds : dict of str to float
         Time of every stage so far.
+    vectors, stages, parts : Vectors, Stages, list of HeldOut
+        What there is so far of the model that is kept, and of scores of rows it has not seen.
+    interrupted : str
+        The end of a sentence about Ctrl-C, if it was pressed.
+    has_held_out : bool
+        Whether rows were scored by classifiers that have not seen them; Ctrl-C may come before.
     """
 
     space: LabelSpace
@@ -68,37 +78,108 @@ class StageTrainer:
     seed: int
     n_threads: int
     seconds: dict[str, float] = field(default_factory=dict)
+    vectors: Vectors | None = None
+    stages: Stages | None = None
+    parts: list[HeldOut] = field(default_factory=list)
+    interrupted: str = ""
+    has_held_out: bool = True
 
-    def train(self, data: TrainingSet) -> Stages:
-        """Train on the rows that are kept; the set is compact."""
-        return self._train(data)[0]
+    def fit(self, data: TrainingSet, n_folds: int) -> tuple[Stages, HeldOut]:
+        """Train both stages; returns them with scores of rows that they have not seen.
 
-    def train_and_score(self, data: TrainingSet) -> tuple[Stages, HeldOut]:
-        """Train on the rows that are kept, score the others, then learn from them as well.
+        These are the rows that ``data`` holds out, or else all of them, each scored by one of
+        ``n_folds`` models fitted to the others; without either, the rows that were trained on.
+        Ctrl-C returns the best there is, and is raised where there is nothing yet.
+        """
+        try:
+            # First of all the model that is kept.
+            self.stages, classifiers, listed = self._train(data, keeps=True)
+            if len(data.held_out):
+                return self._learn_rest(data, self.stages, classifiers, listed)
+            if n_folds:
+                return self.stages, self._cross_fit(data, n_folds)
+            return self.stages, self.score(self.stages, data)
+        except KeyboardInterrupt:
+            return self._keep_best(data, n_folds)
+
+    def _learn_rest(
+        self, data: TrainingSet, stages: Stages, classifiers: ClassifierTrainer, listed: Shortlists
+    ) -> tuple[Stages, HeldOut]:
+        """Score the held-out rows, then learn from them as well.
 
         The classifiers take up their solution; the vectors stay as they are.
         """
-        stages, classifiers, listed = self._train(data)
-        with self._stage("held-out rows"):
-            held = self.score(stages, data.left_out, listed.take(data.held_out))
+        self.parts = [self.score(stages, data.left_out, listed.take(data.held_out))]
+        with self.stage("weights"), stage("held-out rows") as shown:
             # A rare label must not lose its few rows to the held-out part: they are learned in the
             # end.
             everything = np.ones(data.n_rows, dtype=bool)
-            return replace(stages, weights=classifiers.solve(everything)), held
+            return replace(stages, weights=classifiers.solve(everything, shown.tick)), self.parts[0]
 
-    def _train(self, data: TrainingSet) -> tuple[Stages, ClassifierTrainer, Shortlists]:
-        with self._stage("representation"):
-            vectors = train_representation(self.members, self.space, data.kept, self.precision)
-        with self._stage("shortlists"):
+    def _cross_fit(self, data: TrainingSet, n_folds: int) -> HeldOut:
+        """Score every row by a model that has not seen it."""
+        with stage("cross-fit") as shown:
+            for number, fold in enumerate(data.folds(n_folds, self.seed)):
+                shown.part(number, n_folds, n_stages=3)
+                stages, *_ = self._train(fold)
+                self.parts.append(self.score(stages, fold.left_out))
+                shown.tick((number + 1) / n_folds, f"{number + 1} of {n_folds} models")
+        return HeldOut.stack(self.parts)
+
+    def _keep_best(self, data: TrainingSet, n_folds: int) -> tuple[Stages, HeldOut]:
+        """Return what Ctrl-C has left, with the scores that the combination is learned from."""
+        if self.vectors is None:
+            raise KeyboardInterrupt
+        kept = "the model is kept"
+        if self.stages is None:
+            when = self.interrupted or "before the classifiers were trained"
+            self.interrupted = f"{when}; {kept} without classifiers"
+            index, recall = build_index("exact", self.vectors, self.vectors.params.L[:0], 0, 0)
+            proposer = Proposer(self.vectors, index, self.size)
+            self.stages = Stages(proposer, no_weights(data.n_labels, data.n_features), recall)
+        elif len(data.held_out):
+            self.interrupted = f"before the held-out rows were learned; {kept}"
+        else:
+            n_done = f"{len(self.parts)} of {n_folds}"
+            self.interrupted = f"after {n_done} models for the combination; {kept}"
+            self.has_held_out = bool(self.parts)
+        if self.parts:
+            return self.stages, HeldOut.stack(self.parts)
+        rows = data.left_out if len(data.held_out) else data.first(HELD_OUT_ROWS)
+        return self.stages, self.score(self.stages, rows)
+
+    def _train(
+        self, data: TrainingSet, *, keeps: bool = False
+    ) -> tuple[Stages, ClassifierTrainer, Shortlists]:
+        """Train on the rows that are kept; the set is compact."""
+        self._require_memory(data)
+        told: list[str] = []
+        with self.stage("representation"):
+            vectors = train_representation(
+                self.members, self.space, data.kept, self.precision, told.append
+            )
+        if keeps:
+            self.vectors = vectors
+        if told:
+            self.interrupted = told[0].partition(";")[0]
+            raise KeyboardInterrupt
+        return self._train_classifiers(data, vectors)
+
+    def _train_classifiers(
+        self, data: TrainingSet, vectors: Vectors
+    ) -> tuple[Stages, ClassifierTrainer, Shortlists]:
+        with self.stage("shortlists"), stage("shortlists") as shown:
             sample = vectors.hidden(data.X[:INDEX_ROWS])
             index, recall = build_index(
                 self.index, vectors, sample, self.size, self.seed, self.n_threads
             )
             proposer = Proposer(vectors, index, self.size)
+            shown.tick(0.0, f"{data.n_rows:,} rows")
             # The labels a row proposes without having them are the hard negatives: n x size pairs,
             # not n x m.
-            listed = proposer.propose_all(data.X, self.n_threads)
-        with self._stage("weights"):
+            listed = proposer.propose_all(data.X, self.n_threads, shown.tick)
+        with self.stage("weights"), stage("classifiers") as shown:
+            shown.tick(0.0, f"{data.n_labels:,} labels")
             classifiers = ClassifierTrainer.of(
                 data, listed.labels, vectors, self.options, self.n_threads
             )
@@ -106,34 +187,84 @@ class StageTrainer:
             # them on.
             used = np.ones(data.n_rows, dtype=bool)
             used[data.held_out] = False
-            stages = Stages(proposer, classifiers.solve(used), recall)
+            stages = Stages(proposer, classifiers.solve(used, shown.tick), recall)
         return stages, classifiers, listed
+
+    def _require_memory(self, data: TrainingSet) -> None:
+        """Refuse vectors and lists that do not fit, before anything is asked for."""
+        width = sum(int(member.n_components) for member in self.members)
+        # Vectors as trained, as rounded and, of the labels, as an index orders them.
+        vectors = 4 * width * (2 * data.n_features + 3 * data.n_labels)
+        require_memory(
+            vectors + PAIR_BYTES * data.n_rows * self.size,
+            f"{width} components of {data.n_features} features and {data.n_labels} labels, with "
+            f"lists of {self.size} labels for {data.n_rows} rows,",
+            "use fewer components or a smaller shortlist_size",
+        )
 
     def score(self, stages: Stages, data: TrainingSet, found: Shortlists | None = None) -> HeldOut:
         """Return the scores of some rows' shortlists, with the truth."""
-        X, device = data.features, stages.proposer.vectors.device
-        if found is None:
-            found = stages.proposer.propose_all(X, self.n_threads)
-        own = get_backend(device).score_lists(
-            csr_arrays(X), stages.weights, found.labels, self.n_threads
-        )
-        return HeldOut(found.labels, own, found.scores, data.labels, data.weights, device)
+        with self.stage("held-out rows"):
+            X, device = data.features, stages.proposer.vectors.device
+            if found is None:
+                found = stages.proposer.propose_all(X, self.n_threads)
+            own = get_backend(device).score_lists(
+                csr_arrays(X), stages.weights, found.labels, self.n_threads
+            )
+            return HeldOut(found.labels, own, found.scores, data.labels, data.weights, device)
 
     @contextmanager
-    def _stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time of the block to that of a stage; stages are not nested."""
         started = time.perf_counter()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
 
 
+def make_members(ranker: Any, n_rows: int) -> list[RMLS]:
+    """Return the settings of the representations, with as many passes on parts of the rows."""
+    first = read_seed(ranker.random_state)
+    model = RMLS(ranker.n_components, max_iter=ranker.max_iter, **REPRESENTATION)
+    if ranker.representation is not None:
+        model = clone(ranker.representation)
+    fixed = {
+        "max_iter": count_passes(model.max_iter, n_rows),
+        "normalize": "none",
+        "n_jobs": ranker.n_jobs,
+        "verbose": ranker.verbose,
+        "device": ranker.device,
+    }
+    return [
+        clone(model).set_params(random_state=first + number, **fixed)
+        for number in range(ranker.n_models)
+    ]
+
+
 def train_representation(
-    members: list[RMLS], space: LabelSpace, data: TrainingSet, precision: str
+    members: list[RMLS],
+    space: LabelSpace,
+    data: TrainingSet,
+    precision: str,
+    tell: Callable[[str], None] = warn_interrupted,
 ) -> Vectors:
     """Train vectors on normalised rows; the scores of several members are averaged.
 
-    Vectors are rounded as they will be when they are read back from an archive.
+    Vectors are rounded as they will be when they are read back from an archive. Ctrl-C, which
+    ``tell`` hears of, leaves the members that have made a pass.
     """
-    vectors = join_vectors([train_vectors(member, space, data) for member in members])
+    parts: list[Vectors] = []
+    told: list[str] = []
+    for number, member in enumerate(members):
+        name = "vectors" if len(members) == 1 else f"vectors {number + 1}/{len(members)}"
+        vectors, n_passes = train_vectors(member, space, data, name, told.append)
+        parts += [vectors] if n_passes else []
+        if told:
+            break
+    if not parts:
+        raise KeyboardInterrupt
+    for text in told:
+        tell(text)
+    vectors = join_vectors(parts)
     params = vectors.params
     # Rounded before the shortlists are made: the classifiers learn from lists that a loaded model
     # will propose again.
@@ -141,18 +272,6 @@ def train_representation(
         W=round_vectors(params.W, precision), L=round_vectors(params.L, precision)
     )
     return replace(vectors, params=rounded)
-
-
-def train_vectors(options: RMLS, space: LabelSpace, data: TrainingSet) -> Vectors:
-    """Train the vectors of one RMLS, and nothing besides them."""
-    options._check_options()
-    settled = Settled.of(options, space, Totals.of(data))
-    state = Sgd.of(options, (data.n_features, data.n_labels, int(options.n_components)))
-    if options.log_q:
-        settled.start_bias(state.params.c)
-    passes = range(count_passes(options.max_iter, count_rows(data.weights)))
-    run_passes(Training.of(options, state, settled, data), passes, options)
-    return Vectors(state.params, options.activation, options.device)
 
 
 @dataclass(frozen=True)
@@ -235,10 +354,12 @@ class ClassifierTrainer:
             offsets *= np.float32(options.offset)
         return cls(data, pairs, offsets, options, vectors.device, n_threads)
 
-    def solve(self, rows: NDArray[np.bool_]) -> SparseWeights:
+    def solve(
+        self, rows: NDArray[np.bool_], tick: Callable[[float], None] | None = None
+    ) -> SparseWeights:
         """Train on the marked rows; a second call adds rows to the solution of the first."""
         lengths, indices, values, bias = get_backend(self.device).solve_classifiers(
-            self._problem(rows), self.pairs, self.duals, self.data.n_features, self.n_threads
+            self._problem(rows), self.pairs, self.duals, self.data.n_features, self.n_threads, tick
         )
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         self._solved = rows.copy()
@@ -277,29 +398,3 @@ class ClassifierTrainer:
         counts = np.bincount(labels[rows[relevant]], minlength=len(n_relevant))
         costs = self.options.C / np.maximum(counts, 1.0) ** self.options.cost_power
         return np.asarray(costs, dtype=np.float32)
-
-
-def weights_by_feature(
-    indptr: NDArray[np.int64],
-    indices: NDArray[Any],
-    values: NDArray[np.float32],
-    bias: NDArray[np.float32],
-    n_features: int,
-) -> SparseWeights:
-    """Return weights by feature from weights by label.
-
-    Examples
-    --------
-    >>> parts = (np.array([0, 1, 3]), np.uint16([2, 0, 2]), np.float32([5, 6, 7]))
-    >>> found = weights_by_feature(*parts, np.zeros(2, np.float32), 3)
-    >>> found.indptr.tolist(), found.indices.tolist(), found.values.tolist()
-    ([0, 1, 1, 3], [1, 0, 1], [6.0, 5.0, 7.0])
-    """
-    shape = (len(bias), n_features)
-    # A solver writes label by label; scoring reads the features of a row. The transposition is made
-    # once here.
-    by_label = sparse.csr_matrix((values, indices.astype(np.int32), indptr), shape)
-    by_feature = by_label.tocsc()
-    labels: NDArray[Any] = by_feature.indices.astype(index_type(len(bias)))
-    scale = np.ones(len(bias), np.float32)
-    return SparseWeights(by_feature.indptr.astype(np.int64), labels, by_feature.data, scale, bias)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import InputError
-from rmls.core.options import check_number, check_whole
+from rmls.core.options import check_number, check_numbers, check_whole
 from rmls.kernels.arrays import Params
 from rmls.models.rmls.sampling import Totals
 from rmls.models.rmls.sgd import Settled, Sgd, param_shapes
@@ -43,6 +43,10 @@ def read_state(model: RMLS, fitted: dict[str, Any], archive: Archive) -> None:
     wanted |= dict.fromkeys(("positives", "visited"), (np.float64, (shape[1],)))
     check_arrays(archive, wanted)
     arrays = archive.arrays
+    # Sums of squares and of weights: training takes roots of them.
+    sums = [name for name in wanted if name not in Params._fields]
+    if any(arrays[name].min(initial=0) < 0 for name in sums):
+        raise InputError("a sum of squares or of weights is negative")
     model._sgd = Sgd(
         Params(*(arrays[name] for name in Params._fields)),
         Params(*(arrays[f"accumulator_{name}"] for name in Params._fields)),
@@ -54,12 +58,12 @@ def read_state(model: RMLS, fitted: dict[str, Any], archive: Archive) -> None:
 
 
 def _read_record(model: RMLS, fitted: dict[str, Any]) -> None:
-    check_whole("n_iter", fitted["n_iter"], 0)
+    for name in ("n_iter", "seed"):
+        check_whole(name, fitted[name], 0)
     for name in ("cardinality", "total_weight"):
         check_number(name, fitted[name], positive=name == "total_weight")
     for name in ("loss_curve", "validation_curve"):
-        if not isinstance(fitted[name], list):
-            raise InputError(f"{name} is not a list")
+        check_numbers(name, fitted[name], signed=True)
     for name in RECORD:
         setattr(model, f"{name}_", fitted[name])
     # Older archives have the number among the parameters only.

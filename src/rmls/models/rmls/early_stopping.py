@@ -1,4 +1,4 @@
-"""Early stopping: a metric of held-out rows after every pass, the best parameters kept."""
+"""Held-out rows: which they are, and early stopping by a metric of them after every pass."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rmls.decide import Cardinality
+from rmls.core.options import read_seed
+from rmls.decide import Cardinality, Threshold, make_rule
 from rmls.kernels.arrays import Params
 from rmls.metrics import get_metric
-from rmls.models.shared.evidence import ScoredRows
+from rmls.models.shared.evidence import ScoredRows, share_to_hold_out
 from rmls.models.shared.training_set import TrainingSet
 
 if TYPE_CHECKING:
@@ -65,6 +66,17 @@ class Validation:
         if self._best_params is not None:
             for array, best in zip(params, self._best_params, strict=True):
                 array[...] = best
+
+
+def set_aside(model: RMLS, data: TrainingSet) -> TrainingSet:
+    """Return the set with the rows held out that the passes do not see, if any."""
+    rule = make_rule(model.decision)
+    tunes = isinstance(rule, Threshold) and not rule.is_fitted
+    share = model.validation_fraction
+    if not (model.early_stopping or tunes):
+        share = share_to_hold_out(model, data.n_rows)
+    # One part serves early stopping, thresholds and calibration: no row is held out twice.
+    return data.hold_out(share, read_seed(model.random_state))
 
 
 def watch_held_out(model: RMLS, data: TrainingSet) -> Validation | None:

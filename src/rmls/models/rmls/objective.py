@@ -153,6 +153,7 @@ def make_objective(model: Any, space: LabelSpace, totals: Totals, backend: Backe
         max_label_norm=label_bounds(model.max_label_norm, model.label_norm_power, totals.positives),
         gradient_floor=np.float32(model.gradient_floor),
         label_weight=label_weights(model.class_weight, space, totals),
+        elementwise=model.accumulators == "element",
     )
 
 

@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive
-from rmls.core.options import is_auto, read_seed, store_params
-from rmls.decide import Cardinality, Rule, Threshold, make_rule
+from rmls.core.options import is_auto, store_params
+from rmls.core.resources import keeps_to_n_jobs
+from rmls.decide import Cardinality, Rule
 from rmls.kernels.backend import Vectors
 from rmls.models.rmls.archive import read_state, training_state
-from rmls.models.rmls.early_stopping import watch_held_out
+from rmls.models.rmls.early_stopping import set_aside, watch_held_out
 from rmls.models.rmls.objective import OPTIONS, PAPER, check_together, settle_focus, to_probability
 from rmls.models.rmls.sampling import Totals, count_passes, count_rows
 from rmls.models.rmls.sgd import Settled, Sgd, Training, run_passes
 from rmls.models.shared.estimator import MultiLabelEstimator
-from rmls.models.shared.evidence import ScoredRows, share_to_hold_out
+from rmls.models.shared.evidence import ScoredRows
 from rmls.models.shared.probabilities import GivesProbabilities
-from rmls.models.shared.training_set import TrainingSet, read_more_rows
+from rmls.models.shared.training_set import TrainingSet, read_more_rows, read_training_set
 
 
 class RMLS(GivesProbabilities, MultiLabelEstimator):
@@ -56,7 +57,7 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
         Whether the loss is corrected for the rates of sampling, so that ``sigmoid(score)`` is the
         probability (logistic loss only).
     loss : {"logistic", "squared", "squared_hinge", "focal", "asymmetric"}, default="logistic"
-        Loss of a relevant or sampled label.
+        Loss of a relevant or sampled label; ``"squared"`` is ``(s - y)^2 / 2`` with y in {0, 1}.
     focus_relevant, focus_irrelevant, margin : float or "auto", default="auto"
         Of ``"focal"`` (2, 2, 0; one focus) and ``"asymmetric"`` (0, 4, 0.05): powers that play
         down labels already right, and the probability below which irrelevant ones cost nothing.
@@ -90,7 +91,7 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
         of the work; 0 switches that off.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
         How raw features are scaled; see `rmls.features.fit_normalizer`.
-    decision : str or Rule, default="f1"
+    decision : str, float or Rule, default="f1"
         How `predict` cuts: ``"f1"``, the set with the best expected F; ``"cardinality"``, the
         paper's; any other of `rmls.decide.make_rule`.
     calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
@@ -121,6 +122,7 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
     n_jobs : int or None, default=None
         Threads: None is 1, -1 all cores. The draws stay the same; the parameters differ a little
         with their number, and above 16 MB, where they share them without locks, from run to run.
+        A pass of up to 2^19 visits times components is made on one thread.
     verbose : int, default=0
         1 shows progress.
     device : {"cpu"}, default="cpu"
@@ -227,7 +229,7 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
         max_iter: int | str = "auto",
         gradient_floor: float = 0.02,
         normalize: str = "auto",
-        decision: str | Rule = "f1",
+        decision: str | float | Rule = "f1",
         calibration: str | None = "auto",
         calibration_folds: int | str = "auto",
         class_weight: Any = None,
@@ -266,13 +268,7 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
         check_together(self)
 
     def _fit(self, data: TrainingSet) -> ScoredRows:
-        rule = make_rule(self.decision)
-        tunes = isinstance(rule, Threshold) and not rule.is_fitted
-        share = self.validation_fraction
-        if not (self.early_stopping or tunes):
-            share = share_to_hold_out(self, data.n_rows)
-        # One part serves early stopping, thresholds and calibration: no row is held out twice.
-        data = data.hold_out(share, read_seed(self.random_state))
+        data = set_aside(self, data)
         training = self._start(data.kept)
         validation = watch_held_out(self, data.left_out)
         passes = self._plan_passes(count_rows(data.weights))
@@ -281,6 +277,11 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
         self.validation_curve_ += validation.values if validation else []
         self.n_iter_ = passes.start + len(losses)
         return ScoredRows(self, data)
+
+    def _calibrate_later(self, X: Any, y: Any, label_names: Any = None) -> None:
+        """Fit decisions and probabilities alone, to the rows that the passes were made over."""
+        data = read_training_set(self, X, y, label_names=label_names)
+        self._finish(ScoredRows(self, set_aside(self, data)))
 
     def _start(self, data: TrainingSet) -> Training:
         """Set up scaling, objective and parameters, or take up those of the last fit."""
@@ -314,6 +315,7 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
     def _was_interrupted(self) -> bool:
         return not self.early_stopping and self.n_iter_ < self.max_iter_
 
+    @keeps_to_n_jobs
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> RMLS:
         """Make one pass over further rows.
 
@@ -346,24 +348,25 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
 
     # -- scores ----------------------------------------------------------------------------------
 
-    @property
-    def _vectors(self) -> Vectors:
-        return Vectors(self._sgd.params, self.activation, self.device)
+    _vectors = property(lambda self: Vectors(self._sgd.params, self.activation, self.device))
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
-        return self._vectors.scores(self._vectors.hidden(X))
+        scores: NDArray[np.float32] = self._vectors.scores(self._vectors.hidden(X))
+        return scores
 
     def _class_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         # Classes whose negatives were drawn at different rates are shifted differently.
         return super()._class_probabilities(scores + np.asarray(np.log(self._rate), np.float32))
 
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        # Relevant labels are always kept and irrelevant ones at a rate r, which shifts the scores.
-        return to_probability(scores, self.loss, self._rate, settle_focus(self), self.device)
+        return self._own_entry_probabilities(scores, slice(None))
 
-    @property
-    def _rate(self) -> Any:
-        return 1.0 if self.log_q else self.negative_rate_
+    def _own_entry_probabilities(
+        self, scores: NDArray[np.float32], labels: Any
+    ) -> NDArray[np.float32]:
+        # Relevant labels are always kept and irrelevant ones at a rate r, which shifts the scores.
+        rate = self._rate if np.ndim(self._rate) == 0 else self._rate[labels]
+        return to_probability(scores, self.loss, rate, settle_focus(self), self.device)
 
     # -- fitted values ---------------------------------------------------------------------------
 
@@ -375,6 +378,8 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
         lambda self: self._settled.totals.cardinality,
         doc="Mean number of labels of the training rows.",
     )
+    # With log Q the loss has undone the sampling.
+    _rate = property(lambda self: 1.0 if self.log_q else self._settled.rate)
     total_weight_ = property(lambda self: self._settled.totals.weight, doc="Weight of all rows.")
     feature_vectors_ = property(
         lambda self: self._sgd.params.W, doc="``W``, shape (n_features, n_components)."

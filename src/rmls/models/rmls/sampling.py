@@ -211,6 +211,22 @@ def count_visits(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.clip(np.ceil(weights), 1, MAX_VISITS).astype(np.int64)
 
 
+def bound_batch(batch_size: int, data: TrainingSet) -> int:
+    """Return the size of the batches of a pass: that of the pass where it has fewer visits.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> empty = sparse.csr_matrix((5, 1))
+    >>> data = TrainingSet(empty, empty, np.arange(5), np.ones(5))
+    >>> bound_batch(2**40, data), bound_batch(2, data)
+    (5, 2)
+    """
+    # One visit at a time would be no batch, and moves at once.
+    visits = max(2, int(count_visits(data.weights).sum()))
+    return min(int(batch_size), visits)
+
+
 def plan_visits(
     data: TrainingSet, seed: int, number: int, rates: tuple[float, float], batch_size: int
 ) -> Visits:

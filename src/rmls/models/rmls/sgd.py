@@ -6,7 +6,6 @@ belongs here.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,23 +13,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmls.core.errors import InputError, RmlsWarning
+from rmls.core.errors import InputError
 from rmls.core.labels import LabelSpace
 from rmls.core.options import read_seed
 from rmls.core.resources import count_threads, require_memory
 from rmls.kernels.arrays import LabelledRows, Objective, Params
-from rmls.kernels.backend import Passes, get_backend
+from rmls.kernels.backend import Passes, Vectors, get_backend
 from rmls.models.rmls.early_stopping import Validation
 from rmls.models.rmls.objective import make_objective
-from rmls.models.rmls.sampling import Totals, learning_rates, mean_rate, plan_visits
-from rmls.models.shared.progress import Progress
+from rmls.models.rmls.sampling import (
+    Totals,
+    bound_batch,
+    count_passes,
+    count_rows,
+    count_visits,
+    learning_rates,
+    mean_rate,
+    plan_visits,
+)
+from rmls.models.shared.progress import Progress, warn_interrupted
 from rmls.models.shared.training_set import TrainingSet
 
 Tick = Callable[[float], None]
 
-
-class TrainingInterrupted(RmlsWarning):
-    """Training was stopped by the user; the parameters are those of the last pass."""
+# A tenth of a second at most on one thread (docs/reproducibility.md).
+SMALL_PASS = 1 << 19
+# A pass is merged four times; fewer visits in between are not worth a thread.
+VISITS_A_THREAD = 256
 
 
 @dataclass
@@ -123,16 +132,17 @@ class Training:
     def of(cls, options: Any, state: Sgd, settled: Settled, data: TrainingSet) -> Training:
         """Start the training of ``state`` on normalised rows, with the options of an RMLS."""
         state.own_arrays()
+        batch_size = bound_batch(options.batch_size, data)
         passes = get_backend(options.device).start_passes(
             label_rows(data),
             state.params,
             state.accumulators,
             settled.objective,
-            batch_size=options.batch_size,
-            n_threads=count_threads(options.n_jobs),
+            batch_size=batch_size,
+            n_threads=training_threads(options.n_jobs, data, int(options.n_components)),
             max_feature_norm=options.max_feature_norm,
         )
-        return cls(passes, data, state, options.batch_size)
+        return cls(passes, data, state, batch_size)
 
     def run_pass(self, number: int, rates: tuple[float, float], tick: Tick | None = None) -> float:
         """Visit every row once, in random order; returns the mean loss of a row (of some 2,000).
@@ -149,13 +159,25 @@ class Training:
         visits = plan_visits(self.data, self.state.seed, number, rates, self.batch_size)
         loss, weight = self.passes.run(visits, tick)
         _require_finite(loss)
-        return float(loss / weight)
+        # Weights below the range of float32 count for nothing.
+        return float(loss / weight) if weight > 0 else 0.0
 
     def pull(self) -> Params:
         """Return the parameters, brought up to date."""
         self.passes.pull()
         _require_finite(self.state.params.b)
         return self.state.params
+
+
+def training_threads(n_jobs: int | None, data: TrainingSet, n_components: int) -> int:
+    """Return the threads of a training: one where a pass is small, so that `n_jobs` is no matter.
+
+    Visits times components measure a pass. Larger ones have enough visits for every thread.
+    """
+    n_visits = int(count_visits(data.weights).sum())
+    if n_visits * n_components <= SMALL_PASS:
+        return 1
+    return min(count_threads(n_jobs), max(1, n_visits // VISITS_A_THREAD))
 
 
 def _require_finite(values: Any) -> None:
@@ -189,15 +211,28 @@ def run_passes(
     passes: range,
     options: Any,
     validation: Validation | None = None,
+    *,
+    name: str = "training",
+    tell: Callable[[str], None] = warn_interrupted,
 ) -> list[float]:
     """Make the passes and return the mean loss of each; a stalled metric or Ctrl-C ends them.
 
-    ``options`` has ``learning_rate``, ``schedule`` and ``verbose``.
+    Parameters
+    ----------
+    training : Training
+    passes : range
+    options : object
+        With ``learning_rate`` and ``schedule``.
+    validation : Validation, optional
+    name : str, default="training"
+        What the user sees it called.
+    tell : callable
+        Gets the end of a sentence about Ctrl-C.
     """
     losses: list[float] = []
     interrupted = False
-    with Progress(passes, options.verbose) as progress:
-        try:
+    try:
+        with Progress(passes, name) as progress:
             # A training that goes on must beat what it started from, not only its own first pass.
             if validation is not None and passes.start > 0:
                 validation.resume(training.pull())
@@ -208,8 +243,8 @@ def run_passes(
                 progress.end_pass(number, losses[-1], validation.values[-1] if validation else None)
                 if not go_on:
                     break
-        except KeyboardInterrupt:
-            interrupted = True
+    except KeyboardInterrupt:
+        interrupted = True
     params = training.pull()
     if validation is not None:
         # Interrupted between a pass and its measurement: the pass is measured now.
@@ -217,13 +252,29 @@ def run_passes(
             validation.end_pass(params)
         validation.restore_best(params)
     if interrupted:
-        warnings.warn(
-            f"interrupted after {passes.start + len(losses)} of {passes.stop} passes; "
-            "the model is kept.",
-            TrainingInterrupted,
-            stacklevel=2,
-        )
+        made = passes.start + len(losses)
+        kept = "the model is kept" if made else "nothing is learned yet"
+        tell(f"after {made} of {passes.stop} passes; {kept}")
     return losses
+
+
+def train_vectors(
+    options: Any,
+    space: LabelSpace,
+    data: TrainingSet,
+    name: str = "vectors",
+    tell: Callable[[str], None] = warn_interrupted,
+) -> tuple[Vectors, int]:
+    """Train the vectors of one RMLS, and nothing besides them; also returns the passes made."""
+    options._check_options()
+    settled = Settled.of(options, space, Totals.of(data))
+    state = Sgd.of(options, (data.n_features, data.n_labels, int(options.n_components)))
+    if options.log_q:
+        settled.start_bias(state.params.c)
+    passes = range(count_passes(options.max_iter, count_rows(data.weights)))
+    training = Training.of(options, state, settled, data)
+    losses = run_passes(training, passes, options, name=name, tell=tell)
+    return Vectors(state.params, options.activation, options.device), len(losses)
 
 
 def initial_params(

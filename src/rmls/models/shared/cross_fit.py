@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
 from rmls.decide import ScoreCounts
+from rmls.models.shared.progress import as_means, show_part
 from rmls.models.shared.training_set import TrainingSet
 
 if TYPE_CHECKING:
@@ -17,25 +19,30 @@ PLAIN = {"calibration": None, "decision": "cardinality", "early_stopping": False
 
 
 def cross_fit_counts(
-    model: MultiLabelEstimator, data: TrainingSet, n_folds: int, seed: int
+    model: MultiLabelEstimator,
+    data: TrainingSet,
+    n_folds: int,
+    seed: int,
+    count: Callable[[Any, TrainingSet, ScoreCounts | None], ScoreCounts | None],
 ) -> ScoreCounts | None:
     """Count the scores that every row gets from a model fitted to the other folds.
 
-    None where there is one row only, or where no row has a label.
+    ``count`` adds the scores of some rows to the counts. None where there is one row only, or where
+    no row has a label.
     """
     if data.n_rows < 2 or not data.labels.nnz:
         return None
-    counts = None
-    for fold in data.folds(min(n_folds, data.n_rows), seed):
+    counts, n_folds = None, min(n_folds, data.n_rows)
+    for number, fold in enumerate(data.folds(n_folds, seed)):
+        show_part(number, n_folds)
         part = clone(model)
         known = part.get_params(deep=False)
         part.set_params(**{name: value for name, value in PLAIN.items() if name in known})
         # "auto" would choose more passes for fewer rows: a fold trains as long as the whole.
         part.set_params(**model._fold_params())
-        fit_part(part, model, fold.kept)
-        if part._was_interrupted():
-            break
-        counts = count_scores(part, fold.left_out, counts)
+        with as_means():
+            fit_part(part, model, fold.kept)
+        counts = count(part, fold.left_out, counts)
     return counts
 
 

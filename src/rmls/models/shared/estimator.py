@@ -1,8 +1,7 @@
-"""What every estimator shares: reading input, ranking, decisions, probabilities, the archive."""
+"""What every estimator shares: options, fitting, decisions and probabilities, the archive."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,34 +12,33 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive
-from rmls.core.errors import InputError
 from rmls.core.labels import LabelSpace
 from rmls.core.options import Option, anything, choice, integer, seed, share, whole
-from rmls.core.ranking import Ranking
-from rmls.core.resources import count_threads, require_memory
+from rmls.core.resources import count_threads, keeps_to_n_jobs
 from rmls.decide import (
     METHODS,
     Calibration,
     Cardinality,
     Rule,
     Threshold,
-    TopK,
     fit_calibration,
     fit_macro_f1,
     fit_micro_f1,
     make_rule,
 )
 from rmls.features import MODES, Normalizer, fit_normalizer
-from rmls.kernels.backend import Backend, get_backend
-from rmls.metrics import get_metric
+from rmls.kernels.backend import get_backend
+from rmls.models.shared.answers import Answers
 from rmls.models.shared.evidence import Evidence
-from rmls.models.shared.score_blocks import list_candidates, select_above
-from rmls.models.shared.training_set import TrainingSet, read_features, read_training_set
+from rmls.models.shared.progress import hearing_ctrl_c, showing, stage, warn_interrupted
+from rmls.models.shared.training_set import (
+    TrainingSet,
+    read_training_set,
+    share_names,
+)
 
-BLOCK_BYTES = 8 << 20
 
-
-class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MultiLabelEstimator(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of all methods: subclasses fit parameters and score blocks of rows.
 
     A subclass declares its constructor's parameters in ``_options`` and defines
@@ -62,7 +60,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _options: ClassVar[dict[str, Option]] = {
         "normalize": choice("auto", *MODES),
-        "decision": anything("the name of a decision rule or a Rule"),
+        "decision": anything("the name of a decision rule, a threshold or a Rule"),
         "calibration": choice(*METHODS).or_none(),
         "calibration_folds": whole(0).or_auto(),
         "validation_fraction": share(),
@@ -73,7 +71,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     }
 
     # Options that some methods have; these are their values in the others.
-    decision: str | Rule = "cardinality"
+    decision: str | float | Rule = "cardinality"
     calibration: str | None = None
     calibration_folds: int | str = "auto"
     validation_fraction: float = 0.1
@@ -109,22 +107,28 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         count_threads(self.n_jobs)
         get_backend(self.device)
 
-    @property
-    def _backend(self) -> Backend:
-        return get_backend(self.device)
+    _backend = property(lambda self: get_backend(self.device))
+
+    def _count_threads(self) -> int:
+        """Return the threads that a call may use; an estimator inside brings its own."""
+        inside = getattr(self, "estimator", None)
+        return max(count_threads(self.n_jobs), count_threads(getattr(inside, "n_jobs", None)))
 
     # -- fitting ---------------------------------------------------------------------------------
 
+    @keeps_to_n_jobs
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, label_names: Any = None
+        self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Any = None
     ) -> MultiLabelEstimator:
         """Learn from rows ``X`` and their labels ``y``.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or table of shape (n_samples, n_features), or a Dataset
+            The names of its columns are kept (``feature_names_in_``): later rows are brought into
+            their order.
         y : 0/1 matrix, lists of label names, or 1-d classes
-            `predict` answers in the same container.
+            `predict` answers in the same container. Not needed with a `Dataset`.
         sample_weight : array-like of shape (n_samples,), optional
             An integer weight is the same as repeating the row.
         label_names : sequence of str, optional
@@ -138,11 +142,26 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_set(self, data: TrainingSet) -> MultiLabelEstimator:
         """Fit the method, then its decisions and probabilities."""
-        evidence = self._fit(data)
-        self._fit_rules(make_rule(self.decision), evidence)
-        if self.calibration is not None and not self._space.is_single:
-            self._calibrate(evidence)
+        with hearing_ctrl_c(), showing(getattr(self, "verbose", 0)):
+            evidence = self._fit(data)
+            share_names(self)
+            self._finish(evidence)
         return self
+
+    def _finish(self, evidence: Evidence) -> None:
+        """Fit decisions and probabilities; Ctrl-C leaves the model without probabilities."""
+        rule = make_rule(self.decision)
+        try:
+            self._fit_rules(rule, evidence)
+            if self.calibration is not None and not self._space.is_single:
+                with stage("calibration"):
+                    self._calibrate(evidence)
+        except KeyboardInterrupt:
+            # What was learned is worth the second that the rules take; the next Ctrl-C ends it.
+            self._fit_rules(rule, evidence)
+            warn_interrupted(
+                "before probabilities were calibrated; the model is kept, uncalibrated"
+            )
 
     def _fit(self, data: TrainingSet) -> Evidence:
         raise NotImplementedError
@@ -161,8 +180,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit_rules(self, rule: Rule, evidence: Evidence) -> None:
         """Fit the chosen rule, and the cardinality threshold so that it is there to switch to."""
-        self._rules = {}
-        self._calibration = None
+        # Those of the last fit must not have a say.
+        self._rules, self._calibration = {}, None
         if self._space.is_single:
             return
         self._rules["cardinality"] = Cardinality(evidence.cardinality_threshold())
@@ -193,179 +212,23 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Tell whether the user ended the training early."""
         return False
 
-    # -- scores ----------------------------------------------------------------------------------
-
-    def _score_blocks(self, X: sparse.csr_matrix) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-        """Score ``X`` in blocks of rows that fit in the cache of the machine, not of n × m."""
-        size = max(1, BLOCK_BYTES // (4 * self._space.n_labels))
-        for start in range(0, X.shape[0], size):
-            block = slice(start, min(start + size, X.shape[0]))
-            yield block, self._score_block(self._scaled(X[block]))
-
-    def _rank(self, X: sparse.csr_matrix, k: int) -> Ranking:
-        n_labels, threads = self._space.n_labels, count_threads(self.n_jobs)
-        k = min(k, n_labels)
-        labels = np.empty((X.shape[0], k), np.int32)
-        scores = np.empty((X.shape[0], k), np.float32)
-        # A block is reduced to its best k before the next is scored: memory is n x k.
-        for block, dense in self._score_blocks(X):
-            labels[block], scores[block] = self._backend.best_of_rows(dense, k, threads)
-        return Ranking.from_table(labels, scores, n_labels)
-
-    def rank(self, X: Any, k: int = 5) -> Ranking:
-        """Return the best ``k`` labels of every row with their scores, for any number of labels.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        k : int, default=5
-            All labels are returned where there are fewer than ``k``.
-
-        Returns
-        -------
-        Ranking
-        """
-        check_is_fitted(self)
-        return self._rank(read_features(self, X), TopK(k).k)
-
-    def decision_function(self, X: Any) -> NDArray[np.float32]:
-        """Return all scores, dense.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels)
-            For a 1-d ``y`` of two classes, of shape (n_samples,): positive for the second class.
-        """
-        check_is_fitted(self)
-        X = read_features(self, X)
-        scores = self._dense(X, lambda block: block)
-        if self._space.is_single and self._space.n_labels == 2:
-            difference: NDArray[np.float32] = scores[:, 1] - scores[:, 0]
-            return difference
-        return scores
-
-    def _dense(
-        self,
-        X: sparse.csr_matrix,
-        transform: Callable[[NDArray[np.float32]], NDArray[np.float32]],
-    ) -> NDArray[np.float32]:
-        """Return transformed scores of all rows, if they fit in memory."""
-        shape = (X.shape[0], self._space.n_labels)
-        require_memory(
-            4 * shape[0] * shape[1],
-            f"a dense array of {shape[0]} rows × {shape[1]} labels",
-            "use rank(X, k) for the best labels of every row, or pass fewer rows",
-        )
-        result = np.empty(shape, dtype=np.float32)
-        for block, scores in self._score_blocks(X):
-            result[block] = transform(scores)
-        return result
-
-    # -- decisions -------------------------------------------------------------------------------
-
-    def predict(self, X: Any, decision: str | Rule | None = None) -> Any:
-        """Return label sets by the decision rule, in the container of ``fit``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        decision : str or Rule, optional
-            Another rule than the one of the constructor; nothing is fitted again.
-        """
-        check_is_fitted(self)
-        return self._space.restore(self.predict_sets(X, decision))
-
-    def predict_sets(self, X: Any, decision: str | Rule | None = None) -> sparse.csr_matrix:
-        """Return label sets as a 0/1 CSR matrix, whatever container ``fit`` was given."""
-        return self.rank_sets(X, decision).to_sets()
-
-    def rank_sets(self, X: Any, decision: str | Rule | None = None) -> Ranking:
-        """Return the predicted labels with their scores, best first."""
-        check_is_fitted(self)
-        rule = self._fitted_rule(self.decision if decision is None else decision)
-        return self._decide(read_features(self, X), rule)
-
-    def _decide(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
-        if rule.needs_probabilities:
-            return self._decide_by_probabilities(X, rule)
-        if rule.above is None:
-            return rule.keep(self._rank(X, rule.top or self._space.n_labels))
-        threshold = np.float32(rule.above)
-        blocks = self._score_blocks(X)
-        return Ranking.stack([rule.keep(select_above(scores, threshold)) for _, scores in blocks])
-
-    def _decide_by_probabilities(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
-        listed = Ranking.stack(
-            [
-                list_candidates(
-                    self._to_probabilities(scores), rule, self._backend, count_threads(self.n_jobs)
-                )
-                for _, scores in self._score_blocks(X)
-            ]
-        )
-        return rule.keep(listed)
-
-    def _to_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return calibrated probabilities, or those of the method where it is not calibrated."""
-        if not self.label_counts_.any():
-            return np.zeros_like(scores)
-        if self._calibration is not None:
-            return self._calibration.probabilities(scores)
-        return self._own_probabilities(scores)
-
-    def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return what the method itself takes for the probabilities of a block of scores."""
-        name = type(self).__name__
-        raise InputError(
-            f"{name} gives scores and no probabilities; calibrate it: Calibrated({name}())."
-        )
-
-    def _fitted_rule(self, spec: str | Rule) -> Rule:
-        if self._space.is_single:
-            return TopK(1)
-        rule = make_rule(spec).bind(self.label_counts_, self.n_samples_)
-        if rule.is_fitted:
-            return rule
-        fitted = self._rules.get(rule.name)
-        if fitted is None or not fitted.fulfils(rule):
-            raise InputError(
-                f"the decision rule {rule.name!r} was not fitted; "
-                f"{self._way_to_fit(rule, spec)}, or give the rule its value."
-            )
-        return fitted
-
-    def _way_to_fit(self, rule: Rule, spec: str | Rule) -> str:
-        if not rule.needs_probabilities:
-            return f"fit the model with decision={spec!r}"
-        if "calibration" in self.get_params(deep=False):
-            return "fit the model with calibration='auto'"
-        return f"calibrate the estimator: Calibrated({type(self).__name__}())"
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the mean example-F1 of the predicted sets; the accuracy for a 1-d ``y``."""
-        check_is_fitted(self)
-        truth = self._space.read_more(y)
-        name = "subset_accuracy" if self._space.is_single else "example_f1"
-        return get_metric(name)(truth, self.predict_sets(X), sample_weight=sample_weight)
-
     # -- archive ---------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = True) -> None:
         """Write the fitted model to the folder ``path``, all of it or nothing.
 
-        Read it back with `rmls.load`.
+        Read it back with `rmls.load`. Without ``overwrite`` a model that stands there is refused,
+        also one that appears while this one is written.
         """
         from rmls.models.shared.model_archive import save_model
 
         check_is_fitted(self)
-        save_model(self, path)
+        save_model(self, path, overwrite=overwrite)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the fitted state as plain values and arrays."""
         raise NotImplementedError
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
-        """Set the fitted state from what `_state` returned."""
         raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -11,7 +11,6 @@ from rmls.core.ranking import Ranking
 from rmls.decide import CardinalityCount, ScoreCounts, Threshold
 from rmls.metrics import get_metric
 from rmls.models.shared.cross_fit import count_scores, cross_fit_counts
-from rmls.models.shared.progress import say
 from rmls.models.shared.training_set import TrainingSet, count_folds
 
 if TYPE_CHECKING:
@@ -88,16 +87,21 @@ class ScoredRows:
             return None
         counts = None
         if len(data.held_out):
-            counts = count_scores(model, data.left_out)
+            counts = self.count_rows(model, data.left_out)
         elif data.n_rows >= MIN_ROWS:
             n_folds = count_folds(model.calibration_folds, data.n_rows)
-            if getattr(model, "verbose", 0):
-                say(f"calibrating: {n_folds} models on parts of the rows")
-            counts = cross_fit_counts(model, data, n_folds, read_seed(model.random_state))
+            seed = read_seed(model.random_state)
+            counts = cross_fit_counts(model, data, n_folds, seed, self.count_rows)
         if counts is None or not counts.positive.any():
             # Too little to leave anything out: the scores of all rows are all there is.
-            counts = count_scores(model, data)
+            counts = self.count_rows(model, data)
         return counts
+
+    def count_rows(
+        self, model: MultiLabelEstimator, data: TrainingSet, counts: ScoreCounts | None = None
+    ) -> ScoreCounts | None:
+        """Add the scores of some rows to the counts."""
+        return count_scores(model, data, counts)
 
 
 def share_to_hold_out(model: MultiLabelEstimator, n_rows: int) -> float:

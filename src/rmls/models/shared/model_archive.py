@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -11,16 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rmls.archive import Archive, check_arrays, read_archive, write_archive
+from rmls.archive import Archive, check_arrays, check_manifest, read_archive, write_archive
 from rmls.core.errors import ArchiveError, InputError, RmlsError
-from rmls.core.labels import CONTAINERS, LabelSpace
-from rmls.core.options import check_number
+from rmls.core.labels import CONTAINERS, LabelSpace, check_texts
+from rmls.core.options import check_numbers, check_whole
+from rmls.core.sparse import INT32_MAX, are_within
+from rmls.core.tables import LIBRARIES
 from rmls.core.version import VERSION
+from rmls.core.words import shorten
 from rmls.decide import Calibration, MacroF1, Rule, make_rule
+from rmls.decide.calibration import MAX_SCORE, MIN_STEP
 from rmls.features import Normalizer
 from rmls.imbalance import RESAMPLERS
 from rmls.imbalance.resampling import Resampler
 from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.shared.training_set import share_names
 
 CURVE_NUMBERS = ("low", "step", "slope")
 CURVE_ARRAYS: dict[str, type] = {
@@ -28,18 +35,44 @@ CURVE_ARRAYS: dict[str, type] = {
     "curve_of": np.int32,
     "bias": np.float32,
 }
-MIN_STEP = 1e-12
+# A type of text wider than this, and than all names, is no type of these names.
+MAX_TEXT = 4096
+MAX_TYPE_NAME = 32
+# A sentence that repeats a value of thousands of letters helps nobody.
+MAX_REASON = 300
+# What a value of the wrong kind can lead to when a model is built from it.
+REFUSALS = (
+    RmlsError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    MemoryError,
+)
 THRESHOLDS = "macro_f1_thresholds"
 
 
-def save_model(model: MultiLabelEstimator, path: str | Path) -> None:
-    """Write a fitted model to the folder ``path``; see `rmls.archive.write_archive`."""
+def save_model(model: MultiLabelEstimator, path: str | Path, *, overwrite: bool = True) -> None:
+    """Write a fitted model to the folder ``path``; see `rmls.archive.write_archive`.
+
+    What `load_model` would refuse is refused here, before anything is written.
+    """
     check_is_fitted(model)
-    write_archive(path, *describe_model(model))
+    with _told(lambda error: f"{path} cannot be written ({error})", ()):
+        manifest, arrays = describe_model(model)
+        plain = check_manifest(manifest, path)
+    with _told(lambda error: f"{path} cannot be written: the model could not be loaded ({error})"):
+        # From the very values that will be in the files, by the code that will read them.
+        build_model(Archive(Path(path), plain, arrays))
+    write_archive(path, plain, arrays, overwrite=overwrite)
 
 
 def describe_model(model: MultiLabelEstimator) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return a fitted model as plain values and arrays."""
+    if hasattr(model, "_describe"):
+        described: tuple[dict[str, Any], dict[str, NDArray[Any]]] = model._describe()
+        return described
     fitted, arrays = model._state()
     if model._normalizer is not None:
         fitted = {**fitted, "normalizer": model._normalizer.mode}
@@ -49,11 +82,12 @@ def describe_model(model: MultiLabelEstimator) -> tuple[dict[str, Any], dict[str
     manifest = {
         "method": type(model).__name__,
         "rmls_version": VERSION,
-        "params": {name: _to_plain(name, value) for name, value in params.items()},
+        "params": {name: to_plain(name, value) for name, value in params.items()},
         "labels": {
             "container": space.container,
             "dtype": space.dtype,
-            "names": [_to_plain("label name", name) for name in space.names],
+            "library": space.library,
+            "names": [to_plain("label name", name) for name in space.names],
         },
         "n_samples": int(model.n_samples_),
         "n_features": int(model.n_features_in_),
@@ -67,56 +101,98 @@ def describe_model(model: MultiLabelEstimator) -> tuple[dict[str, Any], dict[str
     return manifest, {"label_counts": model.label_counts_, **arrays}
 
 
-def load_model(path: str | Path) -> MultiLabelEstimator:
-    """Read a model that `save` wrote; arrays stay on disk until they are used.
+def load_model(path: str | Path, *, mmap: bool = True) -> MultiLabelEstimator:
+    """Read a model that `save` wrote.
 
-    Nothing in the folder is ever executed. A damaged folder is refused with one sentence.
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+    mmap : bool, default=True
+        Leave the arrays on disk and read what is used: a large model is there at once, and
+        processes share it. False copies them to memory: right for a service, whose model then
+        cannot change or vanish under it.
+
+    Notes
+    -----
+    Nothing in the folder is ever executed. A damaged folder is refused with one sentence, and
+    what is loaded can be used: every index, size and parameter is checked before.
     """
-    archive = read_archive(path)
-    try:
+    archive = read_archive(path, mmap=mmap)
+    with _told(
+        lambda error: (
+            f"{path}: the model description does not make sense ({error}); "
+            "the folder was edited or written by another program"
+        )
+    ):
         return build_model(archive)
+
+
+@contextmanager
+def _told(
+    describe: Callable[[str], str], kinds: tuple[type[Exception], ...] = REFUSALS
+) -> Iterator[None]:
+    """Turn whatever a value of the wrong kind leads to into one sentence."""
+    try:
+        # A number that leaves its range is told where it is used.
+        with np.errstate(all="ignore"):
+            yield
     except ArchiveError:
         raise
-    except (
-        RmlsError,
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        ArithmeticError,
-    ) as error:
-        raise ArchiveError(
-            f"{path}: the model description does not make sense ({error}); "
-            "the folder was edited or written by another program."
-        ) from error
+    except RecursionError:
+        raise ArchiveError(describe("its estimators nest too deep") + ".") from None
+    except kinds as error:
+        reason = shorten(" ".join(str(error).split()), MAX_REASON).rstrip(".")
+        raise ArchiveError(describe(reason or type(error).__name__) + ".") from error
 
 
 def build_model(archive: Archive) -> MultiLabelEstimator:
     """Return the model that an archive describes."""
     manifest = archive.manifest
-    model = _method(manifest["method"])(**_from_plain(manifest["params"]))
+    method = _method(manifest["method"])
+    if hasattr(method, "_build"):
+        built: MultiLabelEstimator = method._build(archive)
+        return built
+    model = method(**from_plain(manifest["params"]))
     model._check_options()
     model._space = _read_space(manifest["labels"])
     model.classes_ = model._space.classes
-    model.n_features_in_ = int(manifest["n_features"])
-    model.n_samples_ = int(manifest["n_samples"])
-    model.training_record_ = manifest["training"]
-    names = manifest["feature_names"]
-    if names is not None:
-        if not isinstance(names, list) or len(names) != model.n_features_in_:
-            raise InputError("the feature names do not fit the features")
-        model.feature_names_in_ = np.asarray(names, dtype=object)
-    check_arrays(archive, {"label_counts": (np.int64, (model._space.n_labels,))})
-    model.label_counts_ = archive.arrays["label_counts"]
+    _read_sizes(model, archive)
     if not isinstance(manifest["fitted"], dict):
         raise InputError("the fitted values are not a dictionary")
-    if "normalize" in manifest["params"]:
+    # Asked of the model: older versions wrote fewer parameters.
+    if "normalize" in model.get_params(deep=False):
         model._normalizer = _read_normalizer(manifest["fitted"]["normalizer"], archive)
     model._restore(manifest["fitted"], archive)
+    share_names(model)
     n_labels = model._space.n_labels
     model._rules = read_rules(manifest["rules"], archive, n_labels)
     model._calibration = read_calibration(manifest.get("calibration"), archive, n_labels)
     return model
+
+
+def _read_sizes(model: MultiLabelEstimator, archive: Archive) -> None:
+    """Set what the training rows were like."""
+    manifest, n_labels = archive.manifest, model._space.n_labels
+    for name in ("n_features", "n_samples"):
+        check_whole(name, manifest[name], 1)
+    if manifest["n_features"] > INT32_MAX:
+        raise InputError(f"{manifest['n_features']} features are more than can be numbered")
+    model.n_features_in_, model.n_samples_ = manifest["n_features"], manifest["n_samples"]
+    if not isinstance(manifest["training"], dict | None):
+        raise InputError("the record of the training is not a dictionary")
+    model.training_record_ = manifest["training"]
+    names = manifest["feature_names"]
+    if names is not None:
+        fits = isinstance(names, list) and len(names) == model.n_features_in_
+        if not fits or not all(isinstance(name, str) for name in names):
+            raise InputError("the feature names do not fit the features")
+        check_texts(names, "feature", "")
+        model.feature_names_in_ = np.asarray(names, dtype=object)
+    check_arrays(archive, {"label_counts": (np.int64, (n_labels,))})
+    model.label_counts_ = archive.arrays["label_counts"]
+    if not are_within(model.label_counts_, model.n_samples_ + 1):
+        raise InputError("a label has more rows than there are")
 
 
 def _read_normalizer(mode: Any, archive: Archive) -> Normalizer:
@@ -127,25 +203,46 @@ def _read_normalizer(mode: Any, archive: Archive) -> Normalizer:
 
 def _read_space(labels: dict[str, Any]) -> LabelSpace:
     names = labels["names"]
-    if labels["container"] not in CONTAINERS or not isinstance(names, list):
-        raise InputError("unknown label container")
+    if labels["container"] not in CONTAINERS or not isinstance(names, list) or not names:
+        raise InputError("unknown label container, or no labels")
     if not all(isinstance(name, (str, int, float)) for name in names):
         raise InputError("a label name is neither text nor a number")
     if len(set(names)) != len(names):
         raise InputError("a label name occurs twice")
-    np.dtype(labels["dtype"])
-    return LabelSpace(labels["container"], names, labels["dtype"])
+    check_texts([str(name) for name in names], "label", "")
+    library = labels.get("library", LIBRARIES[0])
+    if library not in LIBRARIES:
+        raise InputError("the labels are of no known library")
+    space = LabelSpace(labels["container"], names, labels["dtype"], library)
+    _check_label_type(space)
+    return space
+
+
+def _check_label_type(space: LabelSpace) -> None:
+    """Refuse a type that cannot hold the labels, or asks for far more memory than they take."""
+    if not isinstance(space.dtype, str) or len(space.dtype) > MAX_TYPE_NAME:
+        raise InputError("the type of the labels is not the name of a type")
+    dtype = np.dtype(space.dtype)
+    if not space.is_single:
+        if dtype.kind not in "biuf":
+            raise InputError(f"label sets of type {space.dtype} do not exist")
+        return
+    longest = max((len(name) for name in space.names if isinstance(name, str)), default=1)
+    if dtype.kind not in "biufUO" or dtype.itemsize > 4 * max(longest, MAX_TEXT):
+        raise InputError(f"classes of type {space.dtype} do not exist")
+    if space.classes.tolist() != space.names:
+        raise InputError(f"the classes do not fit their type {space.dtype}")
 
 
 def _method(name: Any) -> type[MultiLabelEstimator]:
     models = import_module("rmls.models")
     if name not in models.__all__:
-        raise InputError(f"unknown method {name!r}")
+        raise InputError(f"{name!r} is no estimator of rmls, and only those can be loaded")
     method: type[MultiLabelEstimator] = getattr(models, name)
     return method
 
 
-def _to_plain(name: str, value: Any) -> Any:
+def to_plain(name: str, value: Any) -> Any:
     """Return a parameter as a value JSON can hold."""
     if isinstance(value, MacroF1) and value.thresholds is not None:
         return {"rule": {**value.as_dict(), "thresholds": value.thresholds.tolist()}}
@@ -153,11 +250,11 @@ def _to_plain(name: str, value: Any) -> Any:
         return {"rule": value.as_dict()}
     if isinstance(value, MultiLabelEstimator):
         params = value.get_params(deep=False)
-        plain = {key: _to_plain(key, each) for key, each in params.items()}
+        plain = {key: to_plain(key, each) for key, each in params.items()}
         return {"estimator": type(value).__name__, "params": plain}
     if isinstance(value, Resampler) and type(value).__name__ in RESAMPLERS:
         params = value.get_params(deep=False)
-        plain = {key: _to_plain(key, each) for key, each in params.items()}
+        plain = {key: to_plain(key, each) for key, each in params.items()}
         return {"resampler": type(value).__name__, "params": plain}
     if isinstance(value, np.generic):
         return value.item()
@@ -165,12 +262,15 @@ def _to_plain(name: str, value: Any) -> Any:
         return value.tolist()
     if isinstance(value, np.random.RandomState):
         return None
+    if isinstance(value, tuple):
+        return list(value)
     if value is None or isinstance(value, (bool, int, float, str, list, dict)):
         return value
     raise InputError(f"{name}={value!r} cannot be written to a model folder.")
 
 
-def _from_plain(params: dict[str, Any]) -> dict[str, Any]:
+def from_plain(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that `to_plain` wrote."""
     return {name: _read_param(value) for name, value in params.items()}
 
 
@@ -178,9 +278,9 @@ def _read_param(value: Any) -> Any:
     if isinstance(value, dict) and "rule" in value:
         return make_rule(value["rule"])
     if isinstance(value, dict) and "estimator" in value:
-        return _method(value["estimator"])(**_from_plain(value["params"]))
+        return _method(value["estimator"])(**from_plain(value["params"]))
     if isinstance(value, dict) and "resampler" in value:
-        return _resampler(value["resampler"])(**_from_plain(value["params"]))
+        return _resampler(value["resampler"])(**from_plain(value["params"]))
     return value
 
 
@@ -212,11 +312,15 @@ def decision_arrays(
 
 def read_rules(values: Any, archive: Archive, n_labels: int) -> dict[str, Rule]:
     """Return the fitted rules of a saved model."""
+    if not isinstance(values, list):
+        raise InputError("the decision rules are not a list")
     rules = {rule.name: rule for rule in map(make_rule, values)}
     rule = rules.get(MacroF1.name)
     if isinstance(rule, MacroF1):
         check_arrays(archive, {THRESHOLDS: (np.float32, (n_labels,))})
         rules[MacroF1.name] = replace(rule, thresholds=archive.arrays[THRESHOLDS])
+    if not all(rule.is_fitted for rule in rules.values()):
+        raise InputError("a decision rule lacks its value")
     return rules
 
 
@@ -231,15 +335,14 @@ def read_calibration(values: Any, archive: Archive, n_labels: int) -> Calibratio
     }
     wanted = {f"calibration_{name}": (CURVE_ARRAYS[name], shape) for name, shape in shapes.items()}
     check_arrays(archive, wanted)
-    for name in CURVE_NUMBERS:
-        check_number(f"calibration {name}", values[name] ** 2, positive=name != "low")
-    if values["step"] < MIN_STEP or values["slope"] < 0:
+    check_numbers("calibration", [values[name] for name in CURVE_NUMBERS], signed=True)
+    largest = max(abs(values[name]) for name in CURVE_NUMBERS)
+    # The kernel divides by the step, and takes all three as float32.
+    if values["step"] < MIN_STEP or values["slope"] < 0 or largest > MAX_SCORE:
         raise InputError("the calibration has a curve that does not rise")
     arrays = {name: archive.arrays[f"calibration_{name}"] for name in CURVE_ARRAYS}
     curves, curve_of = arrays["curves"], arrays["curve_of"]
     if curves.size == 0 or curve_of.min(initial=0) < 0 or curve_of.max(initial=0) >= len(curves):
         raise InputError("the calibration names curves that it does not have")
-    if not (np.isfinite(curves).all() and np.isfinite(arrays["bias"]).all()):
-        raise InputError("the calibration holds a number that is not finite")
     low, step, slope = (float(values[name]) for name in CURVE_NUMBERS)
     return Calibration(low, step, slope, curves, curve_of, arrays["bias"])

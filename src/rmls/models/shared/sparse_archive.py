@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
-from rmls.core.errors import ArchiveError
-from rmls.core.sparse import are_within, is_row_pointer
+from rmls.core.errors import ArchiveError, InputError
+from rmls.core.sparse import check_csr
 from rmls.kernels.backend import csr_arrays
 
 
@@ -28,7 +28,9 @@ def read_csr(archive: Archive, name: str, shape: tuple[int, int]) -> sparse.csr_
     }
     check_arrays(archive, {f"{name}_{part}": kind for part, kind in kinds.items()})
     indptr, indices, data = (archive.arrays[f"{name}_{part}"] for part in kinds)
-    good = is_row_pointer(indptr, shape[0], len(indices)) and len(indices) == len(data)
-    if not good or not are_within(indices, shape[1]):
-        raise ArchiveError(f"{archive.path} is damaged: {name!r} is not a sparse matrix.")
+    try:
+        check_csr(data, indices, indptr, shape, name)
+    except InputError as error:
+        reason = f"{name!r} is not a sparse matrix: {error}"
+        raise ArchiveError(f"{archive.path} is damaged: {reason}") from None
     return sparse.csr_matrix((data, indices, indptr), shape=shape, copy=False)

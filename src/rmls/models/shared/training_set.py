@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_n_features, _check_sample_weight, check_array
 
 from rmls.core.errors import InputError
 from rmls.core.labels import read_labels
 from rmls.core.options import is_auto
-from rmls.core.sparse import as_feature_csr, as_label_csr, distinct_rows, label_counts
+from rmls.core.sparse import (
+    as_feature_csr,
+    as_label_csr,
+    check_sparse,
+    distinct_rows,
+    label_counts,
+)
 
 if TYPE_CHECKING:
     from rmls.models.shared.estimator import MultiLabelEstimator
@@ -26,6 +32,7 @@ Weights = NDArray[np.float64]
 FOLDS, HELD_OUT = 2**34, 2**33
 # Three more models are affordable up to here; above, 2,000 rows are not missed (docs/decisions.md).
 CROSS_FIT_ROWS = 30_000
+MIN_WEIGHT, MAX_WEIGHT = 1e-12, 1e12
 DEFAULT_FOLDS = 3
 
 
@@ -192,11 +199,98 @@ def count_folds(wanted: int | str, n_rows: int, max_rows: int = CROSS_FIT_ROWS) 
 
 
 def read_features(model: MultiLabelEstimator, X: Any, *, reset: bool = False) -> sparse.csr_matrix:
-    """Return features as canonical CSR; ``reset`` makes theirs the features of the model."""
-    checked = validate_data(
-        model, X, reset=reset, accept_sparse="csr", dtype=np.float32, ensure_min_features=1
+    """Return features as canonical CSR; ``reset`` makes theirs the features of the model.
+
+    Columns with names are brought into the order of the model.
+    """
+    _refuse_texts(X)
+    X, names = _split_names(X)
+    # Before scikit-learn and scipy look at it, whose native code trusts it.
+    check_sparse(X, "X")
+    order = None
+    if not reset or _continues(model, names):
+        order = _find_order(model, names)
+    checked = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=np.float32,
+        ensure_min_features=1,
+        estimator=model,
+        input_name="X",
     )
-    return as_feature_csr(checked)
+    _check_n_features(model, checked, reset=reset)
+    if reset and order is None:
+        _keep_names(model, names)
+    matrix = as_feature_csr(checked)
+    if order is None:
+        return matrix
+    from rmls.core.feature_names import move_columns
+
+    return move_columns(matrix, order)
+
+
+def _split_names(X: Any) -> tuple[Any, list[str] | None]:
+    """Return features, and the names of their columns where they have some."""
+    if _is_dataset(X):
+        return X.X, X.feature_names
+    if not hasattr(X, "columns"):
+        return X, None
+    from rmls.core.feature_names import names_of
+
+    return X, names_of(X)
+
+
+def _is_dataset(X: Any) -> bool:
+    # A `Dataset`, told by what it carries: models know nothing of data files.
+    return hasattr(X, "label_names") and hasattr(X, "feature_names")
+
+
+def _continues(model: MultiLabelEstimator, names: list[str] | None) -> bool:
+    """Tell whether a warm start goes on with features that both sides have names for."""
+    known = getattr(model, "feature_names_in_", ())
+    warm = getattr(model, "warm_start", False) and names is not None
+    return bool(warm) and names is not None and len(known) == len(names)
+
+
+def _find_order(model: MultiLabelEstimator, names: list[str] | None) -> NDArray[np.int32] | None:
+    known = getattr(model, "feature_names_in_", None)
+    if known is None and names is None:
+        return None
+    # Every block of a data set asks again, with the same list of perhaps a million names.
+    given: Any = names
+    if known is not None and getattr(given, "same_as", None) is known:
+        return None
+    from rmls.core.feature_names import match_features
+
+    fitted = None if known is None else known.tolist()
+    order = match_features(fitted, names, type(model).__name__)
+    if order is None and hasattr(given, "same_as"):
+        given.same_as = known
+    return order
+
+
+def _keep_names(model: MultiLabelEstimator, names: list[str] | None) -> None:
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+
+
+def share_names(model: Any) -> None:
+    """Give the names of the features to the estimators inside."""
+    inner, names = getattr(model, "estimator_", None), getattr(model, "feature_names_in_", None)
+    # Foreign estimators are asked with arrays, and would warn that these have no names.
+    if inner is not None and names is not None and hasattr(inner, "_fit_set"):
+        inner.feature_names_in_ = names
+        share_names(inner)
+
+
+def _refuse_texts(X: Any) -> None:
+    first = X[0] if isinstance(X, (list, tuple)) and X else None
+    if isinstance(X, np.ndarray) and X.ndim == 1 and len(X):
+        first = X[0]
+    if isinstance(first, str):
+        raise InputError("X holds texts, but features are numbers; rmls.TextRanker takes texts.")
 
 
 def read_training_set(
@@ -209,11 +303,16 @@ def read_training_set(
 ) -> TrainingSet:
     """Check the options of the model and read what `fit` was given."""
     model._check_options()
+    if y is None and _is_dataset(X):
+        y, label_names = X.Y, X.label_names if label_names is None else label_names
     X = read_features(model, X, reset=True)
     space, Y = read_labels(y, names=label_names)
     weights = _read_weights(X, Y, sample_weight)
     known = None if observed is None else _read_observed(observed, Y)
     data = TrainingSet.of(X, Y, weights, known)
+    _check_sizes(data.weights)
+    # What the command line has recorded is about the rows of another training.
+    model.__dict__.pop("training_record_", None)
     model._space, model.classes_ = space, space.classes
     model.label_counts_ = label_counts(data.Y)
     model.n_samples_ = int(X.shape[0])
@@ -231,11 +330,13 @@ def read_more_rows(
     else:
         space, Y = model._space, model._space.read_more(y)
     weights = _read_weights(X, Y, sample_weight)
+    rows = np.flatnonzero(weights > 0)
+    if len(rows):
+        _check_sizes(weights)
     # Nothing of the model changes before all that was given has been read.
     model._space, model.classes_ = space, space.classes
     model.label_counts_ = label_counts(Y) + (0 if first else model.label_counts_)
     model.n_samples_ = int(X.shape[0]) + (0 if first else model.n_samples_)
-    rows = np.flatnonzero(weights > 0)
     return TrainingSet(X, Y, rows, weights[rows])
 
 
@@ -250,6 +351,16 @@ def _read_weights(
     if (weights < 0).any():
         raise InputError(f"sample_weight must not be negative; found {weights.min()}.")
     return weights
+
+
+def _check_sizes(weights: Weights) -> None:
+    """Raise a sentence where sums of weights, or their squares, would leave float32."""
+    largest = float(weights.max(initial=0.0))
+    if not MIN_WEIGHT <= largest <= MAX_WEIGHT:
+        raise InputError(
+            f"the largest sample_weight must lie between {MIN_WEIGHT:g} and {MAX_WEIGHT:g}, equal "
+            f"rows taken together; got {largest:g}: multiply all weights by the same number."
+        )
 
 
 def _read_observed(observed: Any, Y: sparse.csr_matrix) -> sparse.csr_matrix:

@@ -10,31 +10,40 @@ from rmls.models.wrappers.wrapper import WrappingEstimator
 
 
 class Calibrated(WrappingEstimator):
-    """Give any estimator of this package probabilities, and the decisions that need them.
+    """Give any estimator probabilities, and the decisions that need them.
 
     Parameters
     ----------
     estimator : estimator, str or None, default=None
-        By default ``RMLS()``; a name is that estimator with its defaults. A calibration of its own
-        is switched off.
+        By default ``RMLS()``; a name is that estimator of rmls with its defaults. A calibration of
+        its own is switched off. Estimators of scikit-learn, LightGBM, XGBoost and the like may be
+        given as well: anything with ``decision_function`` or ``predict_proba``. One that learns a
+        single label is fitted to every label by ``OneVsRestClassifier``.
     calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
         See `rmls.decide.fit_calibration`.
     calibration_folds : int or "auto", default="auto"
         Parts of the cross-fitting; 0 holds out 2,000 rows instead, at most
         ``validation_fraction``. ``"auto"`` is 3, and 0 above 30,000 distinct rows.
-    decision : str or Rule, default="f1"
+    decision : str, float or Rule, default="f1"
         How `predict` cuts; see `rmls.decide.make_rule`.
     validation_fraction : float, default=0.1
         Maximum share of the rows held out for calibration, without folds.
     random_state : int, RandomState or None, default=0
         Of the folds; the estimator has its own.
     n_jobs : int or None, default=None
-        Threads of ranking.
+        Threads of ranking; an `RMLSRanker` inside ranks with its own.
 
     Attributes
     ----------
     estimator_ : estimator
         Fitted to all rows, or to those that were not held out.
+
+    Notes
+    -----
+    The score of an estimator of another library is the log-odds of its probabilities or, where it
+    has none, its ``decision_function``. Labels that all training rows have, or none, get a
+    constant. Such a model is kept by ``joblib.dump``: a model folder holds no code, and `save`
+    refuses it.
 
     Examples
     --------
@@ -56,7 +65,7 @@ class Calibrated(WrappingEstimator):
         *,
         calibration: str | None = "auto",
         calibration_folds: int | str = "auto",
-        decision: str | Rule = "f1",
+        decision: str | float | Rule = "f1",
         validation_fraction: float = 0.1,
         random_state: Any = 0,
         n_jobs: int | None = None,

@@ -17,10 +17,16 @@ from rmls.decide import ExpectedF1, Rule, choose_f_sets
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.shared.evidence import ScoredRows
-from rmls.models.shared.nested import inner_fold_params, inner_state, make_inner, restore_inner
 from rmls.models.shared.probabilities import GivesProbabilities
 from rmls.models.shared.training_set import TrainingSet
 from rmls.models.wrappers.gfm_joint import LabelSizes, Pairs
+from rmls.models.wrappers.nested import (
+    HoldsEstimator,
+    inner_fold_params,
+    inner_state,
+    make_inner,
+    restore_inner,
+)
 
 JOINTS: dict[str, type[LabelSizes] | type[Pairs]] = {
     "sizes": LabelSizes,
@@ -29,7 +35,7 @@ JOINTS: dict[str, type[LabelSizes] | type[Pairs]] = {
 }
 
 
-class GFM(GivesProbabilities, MultiLabelEstimator):
+class GFM(HoldsEstimator, GivesProbabilities, MultiLabelEstimator):
     """Predict the set with the best expected F, from probabilities of labels together with sizes.
 
     The expected F of a set S needs no more than ``P(y_j = 1, |y| = s)``, and with it the best of
@@ -48,7 +54,7 @@ class GFM(GivesProbabilities, MultiLabelEstimator):
     ----------
     estimator : estimator, str or None, default=None
         One that gives probabilities; by default ``RMLS()``, which is calibrated. `Calibrated` makes
-        any other one do.
+        any other one do, of scikit-learn and its kin as well.
     joint : {"sizes", "pairs", "independent"}, default="sizes"
         Which probabilities of labels and sizes the estimator learns.
     max_sizes : int, default=8
@@ -56,7 +62,7 @@ class GFM(GivesProbabilities, MultiLabelEstimator):
         ones share a bin of about equally many entries of Y, which counts with its mean.
     depth : int, default=50
         Most probable labels of a row that are considered.
-    decision : str or Rule, default="f1"
+    decision : str, float or Rule, default="f1"
         ``f1`` is the maximiser; other rules take the probabilities of the labels.
     n_jobs : int or None, default=None
         Threads of ranking; the estimator has its own.
@@ -82,7 +88,6 @@ class GFM(GivesProbabilities, MultiLabelEstimator):
     [[1, 0], [0, 1], [1, 1]]
     """
 
-    estimator_: MultiLabelEstimator
     _joint: LabelSizes | Pairs
 
     estimator: Any
@@ -104,7 +109,7 @@ class GFM(GivesProbabilities, MultiLabelEstimator):
         joint: str = "sizes",
         max_sizes: int = 8,
         depth: int = 50,
-        decision: str | Rule = "f1",
+        decision: str | float | Rule = "f1",
         n_jobs: int | None = None,
     ) -> None:
         store_params(self, locals())
@@ -121,18 +126,18 @@ class GFM(GivesProbabilities, MultiLabelEstimator):
         limit = 1 if self.joint == "independent" else int(self.max_sizes)
         self._joint, problem = JOINTS[self.joint].of(data.labels, data.weights, limit)
         model.fit(data.features, problem, sample_weight=data.weights)
-        self.estimator_ = model
+        self._inner = model
         return ScoredRows(self, data)
 
     def _fold_params(self) -> dict[str, Any]:
-        return inner_fold_params(self.estimator_)
+        return inner_fold_params(self._inner)
 
     # -- scores ----------------------------------------------------------------------------------
 
     def _column_blocks(self, X: sparse.csr_matrix) -> Iterator[tuple[slice, NDArray[np.float32]]]:
         """Yield the probabilities of the columns of the problem, a few rows at a time."""
-        for block, scores in self.estimator_._score_blocks(X):
-            yield block, self.estimator_._to_probabilities(scores)
+        for block, scores in self._inner._score_blocks(X):
+            yield block, self._inner._to_probabilities(scores)
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
         result = np.empty((int(X.shape[0]), self._space.n_labels), np.float32)
@@ -170,15 +175,15 @@ class GFM(GivesProbabilities, MultiLabelEstimator):
     # -- archive ---------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        manifest, arrays = inner_state(self.estimator_)
+        manifest, arrays = inner_state(self._inner)
         own = {f"joint_{name}": array for name, array in self._joint._asdict().items()}
         return {"estimator": manifest}, {**arrays, **own}
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
-        self.estimator_ = restore_inner(fitted["estimator"], archive, int(self.n_features_in_))
+        self._inner = restore_inner(fitted["estimator"], archive, int(self.n_features_in_))
         kind = JOINTS[self.joint]
         whole = dict.fromkeys(("labels", "bins", "n_labels", "place"), (np.int32, (None,)))
         types = {**whole, "lifts": (np.float32, (None, None)), "sizes": (np.float32, (None,))}
         check_arrays(archive, {f"joint_{name}": types[name] for name in kind._fields})
         self._joint = kind(*(archive.arrays[f"joint_{name}"] for name in kind._fields))
-        self._joint.check(self._space.n_labels, self.estimator_._space.n_labels)
+        self._joint.check(self._space.n_labels, self._inner._space.n_labels)

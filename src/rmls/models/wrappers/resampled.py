@@ -10,14 +10,12 @@ from sklearn.base import clone
 from rmls import imbalance
 from rmls.core.errors import InputError
 from rmls.core.options import Option, anything, check_choice, store_params
-from rmls.core.resources import require_memory
 from rmls.decide import Rule
 from rmls.imbalance import MLROS
 from rmls.imbalance.resampling import Resampler
 from rmls.models.shared.training_set import TrainingSet
+from rmls.models.wrappers.foreign import repeat_rows
 from rmls.models.wrappers.wrapper import WrappingEstimator
-
-ENTRY_BYTES = 8
 
 
 class Resampled(WrappingEstimator):
@@ -29,8 +27,10 @@ class Resampled(WrappingEstimator):
     Parameters
     ----------
     estimator : estimator, str or None, default=None
-        By default ``RMLS()``; a name is that estimator with its defaults. A calibration of its own
-        is switched off.
+        By default ``RMLS()``; a name is that estimator of rmls with its defaults. A calibration of
+        its own is switched off. Estimators of scikit-learn, LightGBM, XGBoost and the like may be
+        given as well: anything with ``decision_function`` or ``predict_proba``. One that learns a
+        single label is fitted to every label by ``OneVsRestClassifier``.
     resampler : resampler of `rmls.imbalance`, str or None, default=None
         By default ``MLROS()``; a name is that resampler with its defaults.
     calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
@@ -39,14 +39,14 @@ class Resampled(WrappingEstimator):
     calibration_folds : int or "auto", default="auto"
         Parts of the cross-fitting; 0 holds out 2,000 rows instead, at most
         ``validation_fraction``. ``"auto"`` is 3, and 0 above 30,000 distinct rows.
-    decision : str or Rule, default="f1"
+    decision : str, float or Rule, default="f1"
         How `predict` cuts.
     validation_fraction : float, default=0.1
         Maximum share of the rows held out for calibration, without folds.
     random_state : int, RandomState or None, default=0
         Of the folds; the estimator and the resampler have their own.
     n_jobs : int or None, default=None
-        Threads of ranking.
+        Threads of ranking; an `RMLSRanker` inside ranks with its own.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Resampled(WrappingEstimator):
         *,
         calibration: str | None = "auto",
         calibration_folds: int | str = "auto",
-        decision: str | Rule = "f1",
+        decision: str | float | Rule = "f1",
         validation_fraction: float = 0.1,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -101,12 +101,8 @@ class Resampled(WrappingEstimator):
         if min(Y.shape) < 2 or not Y.nnz:
             return data
         if (weights == np.floor(weights)).all():
-            times = weights.astype(np.int64)
-            entries = np.diff(X.indptr) + np.diff(Y.indptr)
-            way_out = "divide the weights by their smallest one"
-            require_memory(int(ENTRY_BYTES * (times @ entries)), "repeating the rows", way_out)
-            repeated = np.repeat(np.arange(len(times)), times)
-            X, Y, weights = X[repeated], Y[repeated], np.ones(len(repeated))
+            X, Y = repeat_rows(X, Y, weights)
+            weights = np.ones(int(X.shape[0]))
         X_new, Y_new = resampler.fit_resample(X, Y)
         places = np.arange(int(X_new.shape[0]))
         return TrainingSet(X_new, Y_new, places, weights[resampler.sample_indices_])

@@ -7,6 +7,9 @@ from numba import njit
 
 from rmls.kernels.cpu.linalg.functions import sigmoid
 
+# Without the promise that there are no nan and inf: scores of a damaged model may be either.
+FAST = {"contract", "reassoc", "arcp", "nsz", "afn"}
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def count_block(scores, y_indptr, y_indices, weights, low, step, total, positive):
@@ -37,7 +40,7 @@ def _bin(position, n_bins):
     return int(position)
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def to_probabilities(scores, labels, low, step, curves, curve_of, bias, slope, out):
     """Write the probability of every score to ``out``; ``labels[i]`` is the label of column i.
 
@@ -54,7 +57,7 @@ def to_probabilities(scores, labels, low, step, curves, curve_of, bias, slope, o
             )
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def entries_to_probabilities(scores, labels, low, step, curves, curve_of, bias, slope, out):
     """Write the probability of every entry (score, label) to ``out``."""
     scale, last = np.float32(1.0) / step, curves.shape[1] - 1
@@ -89,7 +92,8 @@ def order_rows(indptr, labels, values, out):
 @njit(cache=True, inline="always")
 def _read_curve(score, low, scale, last, curves, curve, slope):
     position = (score - low) * scale
-    if position <= 0:
+    # What is not a number stays none; as an index it would lead outside.
+    if not position > 0:
         return curves[curve, 0] + (score - low) * slope
     if position >= last:
         return curves[curve, last] + (position - last) / scale * slope

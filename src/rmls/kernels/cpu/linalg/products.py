@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rmls.core.resources import run_parts
 from rmls.kernels.cpu.linalg.prefetch import AHEAD, prefetch_row
 from rmls.kernels.cpu.linalg.rows import add_scaled_row, dot_row
 
@@ -99,5 +100,4 @@ def _by_rows(kernel, arrays, n_threads):
     work = indptr + np.arange(n_rows + 1)
     cuts = np.searchsorted(work, np.linspace(0, work[-1], 4 * n_threads + 1))
     cuts[0], cuts[-1] = 0, n_rows
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(lambda start, stop: kernel(*arrays, start, stop), cuts[:-1], cuts[1:]))
+    run_parts(lambda bounds: kernel(*arrays, *bounds), pairwise(cuts), n_threads)

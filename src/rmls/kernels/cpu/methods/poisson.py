@@ -11,13 +11,14 @@ taken at its mean.
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rmls.core.resources import run_parts
 from rmls.kernels.cpu.methods.gamma import gamma_terms, polya_gamma_mean, softplus
 
 # Counts below this share of a shape change no figure of a gamma variable that float32 can hold.
@@ -224,13 +225,8 @@ def score_rows(
     n_threads: int = 1,
 ) -> NDArray[np.float32]:
     """Write `score_range` of all rows to ``out``; the result does not depend on ``n_threads``."""
-    cuts = np.linspace(0, len(odds), n_threads + 1).astype(int)
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(
-            pool.map(
-                lambda start, stop: score_range(topics, shapes, odds, out, start, stop),
-                cuts[:-1],
-                cuts[1:],
-            )
-        )
+    cuts = np.linspace(0, len(odds), max(1, min(n_threads, len(odds))) + 1).astype(int)
+    run_parts(
+        lambda bounds: score_range(topics, shapes, odds, out, *bounds), pairwise(cuts), n_threads
+    )
     return out

@@ -95,7 +95,9 @@ def vote_in_windows(queries, stream, windows, k, left_out, bounds, out):
         Columns of labels without positives are left alone.
     """
     products = np.zeros(len(stream.weights), np.float32)
-    near, rows = np.empty(k + 1, np.float32), np.empty(k + 1, np.int64)
+    # There are no more neighbours than rows.
+    most = min(k, len(stream.weights)) + 1
+    near, rows = np.empty(most, np.float32), np.empty(most, np.int64)
     for query in range(bounds[0], bounds[1]):
         products[:] = np.float32(0.0)
         add_row_product(queries, query, stream.by_feature, products)

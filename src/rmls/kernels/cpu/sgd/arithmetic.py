@@ -25,7 +25,7 @@ def slope_of_loss(loss, score, target, focus):
     if loss == LOGISTIC:
         return -target / (np.float32(1.0) + np.exp(target * score))
     if loss == SQUARED:
-        return np.float32(2.0) * score - (target + np.float32(1.0))
+        return score - np.float32(0.5) * (target + np.float32(1.0))
     if loss == SQUARED_HINGE:
         return np.float32(-2.0) * target * max(np.float32(1.0) - target * score, np.float32(0.0))
     return focused(score, target, focus)[1]
@@ -33,13 +33,17 @@ def slope_of_loss(loss, score, target, focus):
 
 @njit(cache=True, inline="always")
 def value_of_loss(loss, score, target, focus):
-    """Return the loss of one score; ``target`` is 1 (relevant) or -1."""
+    """Return the loss of one score; ``target`` is 1 (relevant) or -1.
+
+    Squared: ``(s - y)^2 / 2`` with y = 0 or 1; logistic: ``log(1 + exp(-t s))``; squared hinge:
+    ``max(0, 1 - t s)^2``.
+    """
     if loss == LOGISTIC:
         margin = target * score
         return np.log1p(np.exp(-abs(margin))) + max(-margin, np.float32(0.0))
     if loss == SQUARED:
         error = score - np.float32(0.5) * (target + np.float32(1.0))
-        return error * error
+        return np.float32(0.5) * error * error
     if loss == SQUARED_HINGE:
         gap = max(np.float32(1.0) - target * score, np.float32(0.0))
         return gap * gap
@@ -132,17 +136,17 @@ def times_activation_slope(activation, h, grad):
 
 
 @njit(cache=True, fastmath=True, inline="always")
-def adagrad_row(theta, acc, row, scale, direction, square, rate, decay):
+def adagrad_row(theta, acc, row, scale, direction, square, rate, decay, elementwise):
     """Take one AdaGrad step of ``theta[row]`` against ``scale * direction + decay * theta[row]``.
 
     ``acc`` has the width of ``theta`` (element-wise form) or width 1 (row-wise form, fed with the
-    mean squared gradient of the loss alone, which saves a pass over the row); ``square`` is the
-    mean of ``direction**2``.
+    mean squared gradient of the loss alone, which saves a pass over the row); of one component both
+    have the same width. ``square`` is the mean of ``direction**2``.
     """
     # The accumulator grows before the step: but for the decay, no step is longer than ``rate`` in
     # root mean square.
     k = theta.shape[1]
-    if acc.shape[1] == k:
+    if elementwise:
         for q in range(k):
             gradient = scale * direction[q] + decay * theta[row, q]
             acc[row, q] += gradient * gradient

@@ -8,7 +8,6 @@ rarely meet, and its threads share it without locks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -17,11 +16,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rmls.core.resources import open_pool
 from rmls.kernels.arrays import IN_BATCH, LabelledRows, Objective, Params, Visits
 from rmls.kernels.cpu.sgd.visits import Scratch, make_scratch, run_visits
 from rmls.kernels.cpu.sgd.warp import Warp, run_warp
 
 COPY_BYTES = 16 << 20
+# Of all copies together, whatever the number of threads.
+ALL_COPIES_BYTES = 1 << 30
 PIECES = 4
 PIECE_VISITS = 20_000
 
@@ -59,7 +61,7 @@ class VectorPasses:
         scratch = self._make_scratch()
         copies = self._make_copies()
         losses = []
-        with ThreadPoolExecutor(self.n_threads) as pool:
+        with open_pool(self.n_threads) as pool:
             for piece in self._pieces(len(visits.rows)):
                 losses += list(
                     pool.map(
@@ -70,7 +72,8 @@ class VectorPasses:
                     )
                 )
                 copies.merge()
-                self._project()
+                if self._project():
+                    copies.start_again()
                 if tick is not None:
                     tick(piece[-1] / len(visits.rows))
         loss, weight = np.sum(losses, axis=0)
@@ -94,7 +97,8 @@ class VectorPasses:
     def _make_copies(self) -> Copies:
         """Return what every thread trains: a copy of a small model, the one large model itself."""
         size = sum(array.nbytes for array in (*self.params, *self.accumulators))
-        if self.n_threads == 1 or not self.merges or size > COPY_BYTES:
+        large = size > COPY_BYTES or self.n_threads * size > ALL_COPIES_BYTES
+        if self.n_threads == 1 or not self.merges or large:
             return Copies([self] * self.n_threads)
         groups = []
         for group in (self.params, self.accumulators):
@@ -136,18 +140,22 @@ class VectorPasses:
             cuts = np.round(np.linspace(round(first), round(last), self.n_threads + 1)).astype(int)
             yield [min(int(cut) * self.batch_size, n_visits) for cut in cuts]
 
-    def _project(self) -> None:
-        """Bring ``W`` and, after a merge, the label vectors back within their bounds."""
+    def _project(self) -> bool:
+        """Bring ``W`` and, after a merge, the label vectors within bounds; tell if they moved."""
+        moved = False
         if self.max_feature_norm is not None:
             square = float(np.vdot(self.params.W, self.params.W))
             if square > self.max_feature_norm:
                 factor = np.sqrt(self.max_feature_norm / square)
                 np.multiply(self.params.W, np.float32(factor), out=self.params.W)
+                moved = True
         bound = self.objective.max_label_norm
         if self.n_threads > 1 and len(bound) > 0:
             squares = np.einsum("ij,ij->i", self.params.L, self.params.L)
             factors = np.sqrt(np.minimum(bound / np.maximum(squares, bound), 1.0))
             np.multiply(self.params.L, factors[:, None].astype(np.float32), out=self.params.L)
+            moved = True
+        return moved
 
 
 @dataclass
@@ -170,8 +178,9 @@ class WarpPasses(VectorPasses):
         n_labels = len(self.params.L)
         return n_labels if warp.all_negatives else min(2 * n_relevant, n_labels)
 
-    def _project(self) -> None:
+    def _project(self) -> bool:
         """Every step keeps the bounds."""
+        return False
 
 
 @dataclass
@@ -191,6 +200,12 @@ class Copies:
         for theta, acc, thetas, accs in zip(*groups, strict=True):
             one = _as_matrix(theta), _as_matrix(acc)
             merge_copies(*one, _as_stack(thetas), _as_stack(accs))
+
+    def start_again(self) -> None:
+        """Give every copy the parameters of the model, which have moved since the merge."""
+        if self.target is not None and self.params is not None:
+            for theta, thetas in zip(self.target.params, self.params, strict=True):
+                thetas[:] = theta
 
 
 def _unstack(group: Params) -> list[Params]:

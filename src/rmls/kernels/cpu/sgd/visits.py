@@ -129,6 +129,7 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
     label_weight, max_norm = objective.label_weight, objective.max_label_norm
     decay, bounded = np.float32(2.0) * objective.l2, len(objective.max_label_norm) > 0
     corrected, shift = objective.sampler.log_q, scratch.shift
+    elementwise = objective.elementwise
     # The mean squared gradient of a label is its squared slope times this: one pass for all labels.
     square = mean_square(h)
     loss = 0.0
@@ -158,7 +159,7 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
         # Before the label moves: the gradient in h belongs to the vector that gave the score.
         add_scaled_row(grad_h, slope, L, label)
         if online:
-            adagrad_row(L, acc_L, label, slope, h, square, rate, decay)
+            adagrad_row(L, acc_L, label, slope, h, square, rate, decay, elementwise)
             adagrad_number(c, acc_c, label, slope, rate)
             if bounded:
                 shrink_row(L, label, max_norm[label])
@@ -175,14 +176,14 @@ def step_features(indices, data, params, acc, objective, rate, scratch, online):
     # dloss/dW[f] = x_f grad_h: the rows of W of one instance differ by a factor alone.
     W, acc_W, grad_h = params.W, acc.W, scratch.grad_h
     slots, touched, gradients = scratch.feature_slot, scratch.feature_rows, scratch.feature_grad
-    decay = np.float32(2.0) * objective.l2
+    decay, elementwise = np.float32(2.0) * objective.l2, objective.elementwise
     square = mean_square(grad_h)
     for position in range(len(indices)):
         feature, value = indices[position], data[position]
         if position + AHEAD < len(indices):
             prefetch_number(acc_W, indices[position + AHEAD])
         if online:
-            adagrad_row(W, acc_W, feature, value, grad_h, square, rate, decay)
+            adagrad_row(W, acc_W, feature, value, grad_h, square, rate, decay, elementwise)
         else:
             add_to_row(gradients, slot_of(feature, slots, touched), value, grad_h)
     if online:
@@ -241,10 +242,12 @@ def apply_batch(params, acc, objective, rate, scratch):
     # The derivative of l2 |l|^2 is 2 l2 l; rows that no visit touches do not decay.
     k, max_norm = W.shape[1], objective.max_label_norm
     decay, one = np.float32(2.0) * objective.l2, np.float32(1.0)
+    elementwise = objective.elementwise
     for slot in range(scratch.label_rows[0]):
         label = scratch.label_rows[slot + 1]
         gradient = gradients[slot, :k]
-        adagrad_row(L, acc.L, label, one, gradient, mean_square(gradient), rate, decay)
+        square = mean_square(gradient)
+        adagrad_row(L, acc.L, label, one, gradient, square, rate, decay, elementwise)
         adagrad_number(c, acc.c, label, gradients[slot, k], rate)
         if len(max_norm) > 0:
             shrink_row(L, label, max_norm[label])
@@ -253,7 +256,8 @@ def apply_batch(params, acc, objective, rate, scratch):
     for slot in range(scratch.feature_rows[0]):
         feature = scratch.feature_rows[slot + 1]
         gradient = scratch.feature_grad[slot]
-        adagrad_row(W, acc.W, feature, one, gradient, mean_square(gradient), rate, decay)
+        square = mean_square(gradient)
+        adagrad_row(W, acc.W, feature, one, gradient, square, rate, decay, elementwise)
         gradient[:] = np.float32(0.0)
         scratch.feature_slot[feature] = -1
     adagrad_vector(params.b, acc.b, scratch.feature_grad[-1], rate)

@@ -12,23 +12,48 @@ from rmls.archive import Archive
 from rmls.core.errors import InputError
 from rmls.core.options import check_choice
 from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.wrappers.foreign import Foreign, check_foreign
 
 INNER = "inner_"
+# Each takes four of the levels that a manifest may have, and some frames of Python's stack.
+MAX_NESTED = 10
+
+
+class HoldsEstimator:
+    """Mixin of estimators that fit another one."""
+
+    _inner: MultiLabelEstimator
+
+    @property
+    def estimator_(self) -> Any:
+        """The fitted estimator inside, of whatever library it is."""
+        inner = self._inner
+        return inner.estimator_ if isinstance(inner, Foreign) else inner
 
 
 def make_inner(estimator: Any, whole: MultiLabelEstimator) -> MultiLabelEstimator:
-    """Return an estimator to fit, given or named, refusing what is none of this package."""
+    """Return an estimator to fit, given or named, refusing what does not score labels."""
     if isinstance(estimator, str):
         models = import_module("rmls.models")
-        check_choice("estimator", estimator, models.__all__)
+        numeric = [name for name in models.__all__ if name not in models.READS_TEXT]
+        check_choice("estimator", estimator, numeric)
         named: MultiLabelEstimator = getattr(models, estimator)()
         return named
     if not isinstance(estimator, MultiLabelEstimator):
-        raise InputError(
-            f"{type(whole).__name__} takes an estimator of rmls; got {type(estimator).__name__}."
-        )
+        check_foreign(estimator, type(whole).__name__)
+        return Foreign(clone(estimator))
+    _check_depth(estimator)
     model: MultiLabelEstimator = clone(estimator)
     return model
+
+
+def _check_depth(estimator: Any) -> None:
+    """Refuse, before anything is trained, what could be neither cloned nor saved."""
+    for _ in range(MAX_NESTED):
+        estimator = getattr(estimator, "estimator", None)
+        if not isinstance(estimator, MultiLabelEstimator):
+            return
+    raise InputError(f"at most {MAX_NESTED} estimators may stand inside one another; got more.")
 
 
 def inner_fold_params(inner: MultiLabelEstimator) -> dict[str, Any]:
@@ -42,6 +67,8 @@ def inner_state(inner: MultiLabelEstimator) -> tuple[dict[str, Any], dict[str, N
     from rmls.models.shared.model_archive import describe_model
 
     manifest, arrays = describe_model(inner)
+    # They are those of the model around it.
+    manifest["feature_names"] = None
     return manifest, {f"{INNER}{name}": array for name, array in arrays.items()}
 
 
