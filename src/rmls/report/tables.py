@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-Mark = Literal["", "best", "better", "worse", "muted"]
-SIGNS: dict[Mark, str] = {"better": "✓", "worse": "✗"}
+Mark = Literal["", "best", "better", "worse", "differs", "muted"]
+SIGNS: dict[Mark, str] = {"better": "✓", "worse": "✗", "differs": "differs"}
 
 
 class TableCell(NamedTuple):
     """Text of a cell and what it stands out by.
 
-    ``best`` is the best of its column, ``better`` and ``worse`` are differences, ``muted`` is said
-    beside something more important.
+    ``best`` is the best of its column, ``better`` and ``worse`` are differences, as is ``differs``
+    where neither is meant, ``muted`` is said beside something more important.
     """
 
     text: str
@@ -21,7 +21,7 @@ class TableCell(NamedTuple):
 
     @property
     def signed(self) -> str:
-        """The text, with a sign for better or worse, where colours cannot be relied on."""
+        """The text, with a sign or word for a difference, where colours cannot be relied on."""
         return f"{self.text} {SIGNS[self.mark]}" if self.mark in SIGNS else self.text
 
 

@@ -18,6 +18,7 @@ from rmls.bench.tables.ranks import rank_methods
 from rmls.bench.tables.summary import summarise
 from rmls.imbalance import describe
 from rmls.report.averages import format_average
+from rmls.report.content import Bullets
 from rmls.report.output import write_report
 
 EVIL = "<b>&\"'</title></svg><script>alert(1)</script>"
@@ -204,7 +205,53 @@ def test_the_summary_says_what_was_run(tmp_path: Path) -> None:
 
 def test_the_summary_names_the_best_method(tmp_path: Path) -> None:
     said = section(page_of(tmp_path, results(), study()), "summary")
-    assert "enron: best F 0.610 ± 0.010 by RMLS, k = 25" in said
+    # Both numbers of components of the example share the first place.
+    both = "RMLS, k = 25 and RMLS, k = 50"
+    assert f"Label sets of rows: {both} on enron (0.610)" in said
+    text = (tmp_path / "report.md").read_text("utf-8")
+    row = f"|  | F | {both} | PLST · cardinality, k = 25 | **0.610 ± 0.010** | +0.100 | 3 of 3 |"
+    assert row in text
+
+
+def test_the_summary_leads_with_who_wins_for_head_torso_and_tail(tmp_path: Path) -> None:
+    records = [
+        make_record(label, value, fold=fold, dataset=dataset, k=None)
+        for dataset in ("a", "b")
+        for label, value in (("RMLS", 0.5), ("KNN", 0.4), ("LEML", 0.3))
+        for fold in range(3)
+    ]
+    for record in records:
+        metrics = record["measured"]["metrics"]  # type: ignore[index]
+        metrics["torso"]["macro_f1"] = 0.0
+        if record["config"]["label"] == "KNN":
+            # Ahead in two folds of three.
+            metrics["tail"]["macro_f1"] = 0.9 if record["config"]["fold"] else 0.1
+    parts = build_report(records, {"study": "grid"}).sections[0].parts
+    assert isinstance(parts[1], Bullets)
+    assert parts[1].lines == [
+        ("Head, the frequent labels", ": RMLS on a (0.500) and b (0.500)"),
+        ("Torso", ": nobody finds any on a (0.000) and b (0.000)"),
+        ("Tail, the rare labels", ": KNN on a (0.633) and b (0.633)"),
+        ("Label sets of rows", ": RMLS on a (0.500) and b (0.500)"),
+    ]
+    page = page_of(tmp_path, records, {"study": "grid"})
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert "| macro F, tail | KNN | RMLS | **0.633 ± 0.462** | +0.133 | 2 of 3 |" in text
+    first = next(page.iter("section"))
+    assert [item.tag for item in first][1:3] == ["p", "ul"]
+
+
+def test_one_clock_is_used_in_charts_and_tables(tmp_path: Path) -> None:
+    records = results()
+    for record in records:
+        assert record["measured"] is not None
+        record["measured"] |= {"train_seconds": 77.0, "train_cpu_seconds": 4.0}
+    html, markdown = write(tmp_path, records, study(study="paper"))
+    for path in (html, markdown):
+        assert "77.0" not in path.read_text("utf-8")
+    said = section(ElementTree.fromstring(html.read_text("utf-8")), "time")
+    assert "processor seconds" in said
+    assert "4.00 s" in said
 
 
 def test_a_stand_in_is_called_one_wherever_it_is_named(tmp_path: Path) -> None:

@@ -38,6 +38,10 @@ class Metered(KNN):
         super().save(path)
 
 
+# A class that `load` does not know would not be saved.
+Metered.__name__ = "KNN"
+
+
 @pytest.mark.parametrize(
     ("step", "counts"),
     [

@@ -10,6 +10,7 @@ import pytest
 from bench_samples import SMALL
 
 from rmls.bench.study.data import checksum, load_source, split_rows
+from rmls.bench.study.grid import DataSource
 from rmls.core.errors import InputError
 
 
@@ -42,3 +43,11 @@ def test_the_checksum_sees_every_part_of_the_data() -> None:
     }
     assert len(seen) == 4
     assert checksum(replace(dataset, name="other")) == checksum(dataset)
+
+
+@pytest.mark.parametrize("value", ["many", [5], -3, float("nan")], ids=str)
+@pytest.mark.parametrize("name", ["n", "d", "m"])
+def test_data_that_cannot_be_made_are_one_sentence(name: str, value: Any) -> None:
+    numbers = {"n": 30, "d": 20, "m": 5, name: value}
+    with pytest.raises(InputError):
+        load_source(DataSource("made", longtail=numbers))

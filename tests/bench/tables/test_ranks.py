@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from record_samples import make_record
 from scipy import stats
 
+import rmls
 import rmls.models
 from rmls.bench.run.records import Record
+from rmls.bench.study.methods import Method
 from rmls.bench.tables.ranks import RankReport, critical_difference, indistinct_groups, rank_methods
-from rmls.bench.tables.summary import ROUNDING, summarise
+from rmls.bench.tables.summary import ROUNDING, own_rule, summarise
 from rmls.core.errors import InputError
 
 DATASETS = ("enron", "delicious", "eurlex", "wiki")
@@ -275,3 +277,16 @@ def test_the_methods_that_round_are_those_whose_default_it_is() -> None:
         name for name, rule in defaults.items() if rule is not None and rule.default == "round"
     }
     assert found == ROUNDING
+
+
+@pytest.mark.parametrize("name", sorted(set(rmls.models.__all__) - set(rmls.models.READS_TEXT)))
+def test_the_own_rule_is_the_default_of_the_estimator(name: str) -> None:
+    rule = Method(name).decisions[0]
+    assert own_rule(summarise([make_record(name, method=name, decision=rule)])[0]) == rule
+
+
+def test_a_preset_and_a_parameter_have_the_last_word() -> None:
+    preset = make_record("RMLS", preset="paper", decision="f1")
+    assert own_rule(summarise([preset])[0]) == rmls.RMLS.paper().decision
+    chosen = make_record("RMLS", params={"decision": "macro_f1"})
+    assert own_rule(summarise([chosen])[0]) == "macro_f1"

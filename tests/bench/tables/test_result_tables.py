@@ -70,12 +70,17 @@ def test_probabilities_have_a_table_where_some_were_measured() -> None:
 
 
 def test_costs_are_in_the_units_of_their_headings() -> None:
-    records = [make_record(seconds=4.0)]
+    record = make_record(seconds=4.0)
+    assert record["measured"] is not None
+    # The clock of the wall is no part of a report.
+    record["measured"] |= {"train_seconds": 9.0, "predict_seconds": 9.0}
+    records = [record]
     row = by_row(result_tables(summarise(records), {})[2])["RMLS", "25", "cardinality"]
     texts = {heading: cell.text for heading, cell in row.items()}
-    assert texts["training s"] == "4.00"
+    assert texts["training CPU s"] == "4.00"
+    assert not [heading for heading in texts if "training" in heading and "CPU" not in heading]
     # Half of 4 s over 20 rows.
-    assert texts["prediction ms per row"] == "100"
+    assert texts["prediction CPU ms per row"] == "100"
     assert texts["peak memory MB"] == "300"
     assert texts["model MB"] == "2.00"
     assert texts["empty rows %"] == "25.0"
@@ -114,7 +119,7 @@ def test_variants_of_one_method_are_told_apart() -> None:
 
 def test_the_same_rule_for_all_shows_what_the_rule_was_worth() -> None:
     records = [
-        *folds("RMLS", 0.6),
+        *folds("RMLS", 0.6, preset="paper"),
         *folds("PLST", 0.4, decision="round"),
         *folds("PLST", 0.65, decision="cardinality"),
         *folds("Baseline", 0.0, k=None, decision="none"),
@@ -134,6 +139,25 @@ def test_the_same_rule_for_all_shows_what_the_rule_was_worth() -> None:
     assert keeping["gain"].text == MISSING
     assert (keeping["F, own rule"].mark, keeping[common].mark) == ("best", "")
     assert (rounding["F, own rule"].mark, rounding[common].mark) == ("", "best")
+
+
+def test_the_own_rule_is_named_as_it_is() -> None:
+    records = [
+        *folds("RMLS", 0.6, decision="f1"),
+        *folds("RMLS", 0.5),
+        *folds("RMLSRanker", 0.4),
+        *folds("LEML", 0.3),
+        *folds("KNN", 0.2, params={"decision": "top_3"}),
+    ]
+    rows = by_row(same_rule_table(summarise(records), {}))
+    assert [names[1::2] for names in rows] == [
+        ("RMLS", "f1"),
+        ("RMLSRanker", "f1, not run"),
+        ("LEML", "cardinality"),
+        ("KNN", "top_3, not run"),
+    ]
+    assert rows["enron", "RMLS", "25", "f1"]["gain"].text == "-0.100"
+    assert rows["enron", "RMLSRanker", "25", "f1, not run"]["F, own rule"].text == MISSING
 
 
 def test_the_gain_is_over_the_folds_both_rules_have() -> None:

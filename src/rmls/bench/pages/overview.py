@@ -1,23 +1,23 @@
-"""The beginning of a report: what was run, on what, and what came out."""
+"""The beginning of a report: what came out, what was run, and on what."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from rmls.bench.pages.series import METRIC_NAMES, Results, best_setting
+from rmls.bench.pages.series import Results
+from rmls.bench.pages.winners import winner_parts
 from rmls.bench.run.records import Record
 from rmls.bench.tables.study_tables import dataset_title
 from rmls.core.words import size
-from rmls.report.averages import format_average
-from rmls.report.content import Bullets, Code, Facts, Part, Section
+from rmls.report.content import Bullets, Code, Facts, Section
 from rmls.report.numbers import format_number
 from rmls.report.tables import Table, table_row
 
 
 def overview_section(results: Results) -> Section:
-    """Return what was run, on what, and the best figures of every data set."""
-    parts: list[Part] = [_findings(results)] if results.blocks() else []
+    """Return who wins, what was run, and on what."""
+    parts = winner_parts(results)
     parts.append(_dataset_table(results))
     parts.append(Facts(_facts(results)))
     if results.study.get("command"):
@@ -39,21 +39,6 @@ def finished(records: list[Record]) -> str:
     """
     latest = max((record["finished"] for record in records), default="")
     return latest[:16].replace("T", " ") + (" UTC" if latest.endswith(("+00:00", "Z")) else "")
-
-
-def _findings(results: Results) -> Bullets:
-    lines = []
-    for block in results.blocks():
-        series = results.series(*block)
-        said = []
-        for metric in ("example_f1", "macro_f1"):
-            best = best_setting(series, metric)
-            if best is not None:
-                name, average = best
-                said.append(f"best {METRIC_NAMES[metric]} {format_average(average)} by {name}")
-        note = f" ({note})" if (note := results.note(block[1])) else ""
-        lines.append((results.block_name(*block), f"{note}: {'; '.join(said) or 'no figures'}"))
-    return Bullets(lines)
 
 
 def _dataset_table(results: Results) -> Table:

@@ -13,7 +13,7 @@ from rmls.bench.pages.series import (
     metric_title,
     why_missing,
 )
-from rmls.bench.tables.summary import Summary
+from rmls.bench.tables.summary import CLOCK, Summary
 from rmls.core.frequency import GROUP_NAMES
 from rmls.core.words import seconds
 from rmls.report.averages import format_average
@@ -33,9 +33,9 @@ QUALITY = (
     "the best value of a chart is bold."
 )
 TIME = (
-    "Higher and further left is better; axes do not start at zero. A line joins the numbers "
-    "of components of a method, and its name stands at the largest. Methods that find "
-    "nothing at all are left out."
+    "Processor time of the training, all threads together, as in the tables. Higher and further "
+    "left is better; axes do not start at zero. A line joins the numbers of components of a "
+    "method, and its name stands at the largest. Methods that find nothing at all are left out."
 )
 FREQUENCY = (
     "Means over the labels of a group, for the largest number of components of a method. The "
@@ -98,9 +98,9 @@ def _scatter(title: str, series: list[Series]) -> Figure:
         traces = [_trace(one, metric) for one in series]
         shown = [trace for trace in traces if any(point.y for point in trace.points)]
         name = f"{METRIC_NAMES[metric]} against training time on {title}"
-        drawn = scatter_chart(name, shown, "training time in seconds, logarithmic")
+        drawn = scatter_chart(name, shown, "training time in processor seconds, logarithmic")
         panels.append(Panel(metric_title(metric), drawn))
-    data = _data_table(f"Training time on {title}", series, ("train_seconds", *TIME_METRICS))
+    data = _data_table(f"Training time on {title}", series, (CLOCK, *TIME_METRICS))
     return Figure(title, panels, data=[data])
 
 
@@ -108,7 +108,7 @@ def _trace(one: Series, metric: str) -> Trace:
     points = []
     for summary in one.members:
         # Both axes need a value; a run that failed has neither.
-        time, value = summary.average("train_seconds"), summary.average(metric)
+        time, value = summary.average(CLOCK), summary.average(metric)
         if time is not None and value is not None:
             k = components(summary.setting)
             tip = f"{format_average(value)} in {seconds(time.mean)}"
@@ -138,7 +138,7 @@ def _dots(one: Series, metric: str, groups: list[str], max_k: int) -> DotRow:
 
 
 def _data_table(title: str, series: list[Series], metrics: tuple[str, ...]) -> Table:
-    names = {"train_seconds": "training"} | METRIC_NAMES
+    names = {CLOCK: "training, processor time"} | METRIC_NAMES
     rows = [
         table_row(
             one.name,
@@ -155,7 +155,7 @@ def _figure(summary: Summary, metric: str) -> str:
     average = summary.average(metric)
     if average is None:
         return why_missing(summary) if summary.failed else MISSING
-    return seconds(average.mean) if metric == "train_seconds" else format_average(average)
+    return seconds(average.mean) if metric == CLOCK else format_average(average)
 
 
 def _group_table(title: str, series: list[Series]) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from rmls.bench.run.records import Record
 from rmls.bench.tables.names import method_names
 from rmls.bench.tables.summary import Setting, Summary, summarise
-from rmls.report.averages import Average
 
 ALPHA = "alpha"
 PARAMETER = "negatives_per_positive"
@@ -176,19 +174,3 @@ def why_missing(summary: Summary) -> str:
         "crash": "crashed",
     }
     return names.get(reasons[0], "failed") if reasons else "no value"
-
-
-def best_setting(series: list[Series], metric: str) -> tuple[str, Average] | None:
-    """Return the name, with its number of components, and the figure of the best setting."""
-    # The best is the largest, also of what should be small.
-    sign = -1 if metric in LOWER_IS_BETTER else 1
-    found = [
-        (sign * average.mean, one.name, components(summary.setting), average)
-        for one in series
-        for summary in one.members
-        if (average := summary.average(metric)) is not None and not math.isnan(average.mean)
-    ]
-    if not found:
-        return None
-    _, name, k, average = max(found, key=lambda item: item[0])
-    return (f"{name}, k = {k}" if k else name), average

@@ -13,7 +13,7 @@ from rmls.bench.pages.ranks import ranks_section
 from rmls.bench.pages.series import Results
 from rmls.bench.run.records import Record
 from rmls.bench.run.store import read_current
-from rmls.bench.tables.paper_tables import paper_tables
+from rmls.bench.tables.paper_tables import agreement, paper_tables
 from rmls.bench.tables.result_tables import result_tables, same_rule_table
 from rmls.report.content import Report, Section
 from rmls.report.numbers import MISSING
@@ -61,7 +61,9 @@ def build_report(records: list[Record], study: dict[str, Any]) -> Report:
 def _paper_section(results: Results) -> Section | None:
     if results.study.get("study") != PAPER:
         return None
-    return Section("paper", "Beside the paper", [*paper_tables(results.summaries, results.study)])
+    said = agreement(results.summaries, results.study)
+    tables = paper_tables(results.summaries, results.study)
+    return Section("paper", "Beside the paper", [*([said] if said else []), *tables])
 
 
 def _tables_section(results: Results) -> Section:

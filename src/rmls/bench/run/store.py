@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from rmls.bench.run.checks import Damage, check_record, check_study
 from rmls.bench.run.records import SCHEMA, Record
 from rmls.bench.study.grid import Config
 from rmls.core.errors import InputError
 from rmls.core.files import lock_file, replacing, sync, unlock, write_text
 
 RESULTS = "results.jsonl"
+CUT = "results.cut"
+# How every line begins.
+BEGINNING = '{"schema": '
 STUDY = "study.json"
 LOCK = ".lock"
 IN_COMMON = ("study", "protocol")
@@ -30,7 +36,8 @@ def make_key(config: Config, checksum: str) -> str:
 class ResultStore:
     """The results of a folder, open for one writer.
 
-    A line that a kill cut short is removed on opening; every line before it is kept.
+    What is no whole line is moved to ``results.cut`` on opening: the end of a line that a kill cut
+    short, and the beginning of one that an older version glued to the next.
 
     Parameters
     ----------
@@ -42,9 +49,9 @@ class ResultStore:
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> with ResultStore(folder) as store:
-    ...     store.append([{"schema": SCHEMA, "key": "a"}])
-    >>> [record["key"] for record in read_results(folder)]
-    ['a']
+    ...     store.append([])
+    >>> read_results(folder)
+    []
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,9 +62,10 @@ class ResultStore:
         self._lock = _lock(self.folder)
         self.path = self.folder / RESULTS
         # Under the lock: no other process is still writing that line.
-        _cut_unfinished_line(self.path)
+        _mend(self.path)
         self.records = read_results(self.folder) if self.path.exists() else []
         self._stream = open(self.path, "ab", buffering=0)  # noqa: SIM115
+        self._end = os.fstat(self._stream.fileno()).st_size
 
     @property
     def keys(self) -> set[str]:
@@ -65,12 +73,41 @@ class ResultStore:
         return {record["key"] for record in self.records}
 
     def append(self, records: Iterable[Record]) -> None:
-        """Write results, and return when they have reached the disk."""
+        """Write results, and return when they have reached the disk: all of them, or none."""
         records = list(records)
-        # One write without a buffer: a kill leaves whole lines and at most one that is cut.
-        self._stream.write(_lines(records))
-        sync(self._stream)
+        content = memoryview(_lines(records))
+        # Where a piece could not be taken back before.
+        self._take_back()
+        try:
+            # A full disk takes a part of a write and refuses the rest.
+            while content:
+                content = content[self._stream.write(content) or 0 :]
+            sync(self._stream)
+        except OSError as error:
+            self._take_back()
+            raise InputError(
+                f"{self.path} cannot be written ({error.strerror or error}); make room and start "
+                "again: what it holds is kept."
+            ) from error
+        except BaseException:
+            # Ctrl-C behind the last byte leaves whole lines, which may have been read already.
+            if content:
+                self._take_back()
+            else:
+                self._keep(records)
+            raise
+        self._keep(records)
+
+    def _keep(self, records: list[Record]) -> None:
+        self._end = os.fstat(self._stream.fileno()).st_size
         self.records += records
+
+    def _take_back(self) -> None:
+        """Remove what a failed write left behind the last whole line."""
+        # Where even that fails, the next write or opening finds the piece.
+        with suppress(OSError):
+            if os.fstat(self._stream.fileno()).st_size > self._end:
+                os.truncate(self._stream.fileno(), self._end)
 
     def remove_failed(self) -> int:
         """Forget failed results, so that they are run again; returns how many there were."""
@@ -81,6 +118,7 @@ class ResultStore:
             with replacing(self.path) as stream:
                 stream.write(_lines(kept))
             self._stream = open(self.path, "ab", buffering=0)  # noqa: SIM115
+            self._end = os.fstat(self._stream.fileno()).st_size
             self.records = kept
         return n_removed
 
@@ -113,23 +151,42 @@ def read_results(folder: Path) -> list[Record]:
     lines = content[: content.rfind(b"\n") + 1].splitlines()
     found: dict[str, Record] = {}
     for number, line in enumerate(lines, start=1):
-        record = _read_line(line, f"{path}, line {number}")
-        # Of two results with one key the first is kept: figures never change afterwards.
-        found.setdefault(record["key"], record)
+        where = f"{path}, line {number}"
+        for value in _parse(line) or [None]:
+            record = _read_value(value, where)
+            # Of two results with one key the first is kept: figures never change afterwards.
+            found.setdefault(record["key"], record)
     return list(found.values())
 
 
-def _read_line(line: bytes, where: str) -> Record:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        raise InputError(f"{where} is not JSON; remove the line to go on without it.") from None
+def _parse(line: bytes) -> list[Any]:
+    """Return the value of a line, or the whole ones of a line that was glued together."""
+    with suppress(ValueError, RecursionError):
+        return [json.loads(line)]
+    # Earlier versions wrote the next result behind a piece that a full disk had left.
+    text, place, found = line.decode("utf-8", "replace"), 0, []
+    while (start := text.find(BEGINNING, place)) >= 0:
+        place = start + 1
+        with suppress(ValueError, RecursionError):
+            value, place = json.JSONDecoder().raw_decode(text, start)
+            found.append(value)
+    return found
+
+
+def _read_value(record: Any, where: str) -> Record:
+    if record is None:
+        raise InputError(f"{where} is not JSON; remove the line to go on without it.")
     if not isinstance(record, dict) or "key" not in record or "schema" not in record:
         raise InputError(f"{where} is not a result of a study.")
     if record["schema"] != SCHEMA:
-        raise InputError(f"{where} has schema {record['schema']}, but this version reads {SCHEMA}.")
-    result: Record = record  # type: ignore[assignment]
-    return result
+        shown = str(record["schema"])[:40]
+        raise InputError(f"{where} has schema {shown}, but this version reads {SCHEMA}.")
+    try:
+        return check_record(record)
+    except Damage as damage:
+        raise InputError(
+            f"{where} is damaged: {damage}; remove the line to run it again."
+        ) from None
 
 
 def read_current(folder: Path) -> tuple[list[Record], dict[str, Any]]:
@@ -140,11 +197,11 @@ def read_current(folder: Path) -> tuple[list[Record], dict[str, Any]]:
     records, study = read_results(folder), read_study(folder)
     if not records:
         raise InputError(f"{folder} holds no finished result yet.")
-    known = {name: facts["checksum"] for name, facts in study.get("datasets", {}).items()}
+    known = {name: facts.get("checksum") for name, facts in study.get("datasets", {}).items()}
     return [record for record in records if _is_current(record, known)], study
 
 
-def _is_current(record: Record, checksums: dict[str, str]) -> bool:
+def _is_current(record: Record, checksums: dict[str, str | None]) -> bool:
     data = record["data"]
     wanted = checksums.get(record["config"]["dataset"])
     return data is None or wanted in (None, data["checksum"])
@@ -152,13 +209,18 @@ def _is_current(record: Record, checksums: dict[str, str]) -> bool:
 
 def read_study(folder: Path) -> dict[str, Any]:
     """Return what ``study.json`` says of the data sets and the command; empty without it."""
+    path = Path(folder) / STUDY
+    way_out = "remove the file, and the next run of the study writes it anew"
     try:
-        value = json.loads((Path(folder) / STUDY).read_text(encoding="utf-8"))
+        return check_study(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return {}
-    except ValueError:
-        raise InputError(f"{Path(folder) / STUDY} is not JSON; it is damaged.") from None
-    return dict(value)
+    except Damage as damage:
+        raise InputError(f"{path} is damaged: {damage}; {way_out}.") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}, line {error.lineno} is not JSON; {way_out}.") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} is not JSON; {way_out}.") from None
 
 
 def write_study(folder: Path, values: dict[str, Any]) -> None:
@@ -179,14 +241,32 @@ def write_study(folder: Path, values: dict[str, Any]) -> None:
     write_text(Path(folder) / STUDY, json.dumps(merged, indent=1, ensure_ascii=False) + "\n")
 
 
-def _cut_unfinished_line(path: Path) -> None:
+def _mend(path: Path) -> None:
+    """Leave whole lines only; what is taken out goes to a file of its own."""
     if not path.exists():
         return
-    with open(path, "rb+") as stream:
-        content = stream.read()
-        end = content.rfind(b"\n") + 1
-        if end < len(content):
-            stream.truncate(end)
+    *lines, last = path.read_bytes().split(b"\n")
+    kept, cut = [], [last] if last else []
+    for line in lines:
+        values = _parse(line)
+        # One value on a line that is not JSON as it stands: a piece is glued to it.
+        glued = len(values) > 1 or (values and not _is_json(line))
+        kept += [_lines([value])[:-1] for value in values] if glued else [line]
+        cut += [line] if glued else []
+    if cut:
+        with open(path.with_name(CUT), "ab") as stream:
+            stream.writelines(line + b"\n" for line in cut)
+            sync(stream)
+        with replacing(path) as stream:
+            stream.writelines(line + b"\n" for line in kept)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _lock(folder: Path) -> int | None:

@@ -41,7 +41,9 @@ def load_source(source: DataSource) -> Dataset:
         return load(source.source or source.name)
     try:
         dataset = make_longtail(**source.longtail)
-    except TypeError as error:
+    except InputError:
+        raise
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise InputError(f"longtail of {source.name}: {error}.") from None
     dataset.name = source.name
     return dataset

@@ -40,6 +40,7 @@ UNAVAILABLE = {
     "wiki": "the paper's Wiki (28,596 × 23,495, 50,341 labels): the training part of the LSHTC "
     "challenge on Kaggle, labels with at least five rows; debdeps stands in for it",
 }
+STAND_INS = {"eurlex_desc": "eurlex57k_4k", "wiki": "debdeps"}
 # The paper's 25(0) and 50(0): Enron has 53 labels, so it gets a tenth.
 COMPONENTS = {"enron": (25, 50)}
 MORE_COMPONENTS = (250, 500)
@@ -109,6 +110,11 @@ def paper_study(
         name = alpha_data or (ALPHA_DATA if ALPHA_DATA in datasets else datasets[-1])
         experiments.append(_alpha_experiment(name, components, alphas))
     return Study("paper", tuple(experiments), "The study of the paper")
+
+
+def unavailable(datasets: Sequence[str]) -> dict[str, str]:
+    """Return what to say of the paper's data sets that some of those asked for stand in for."""
+    return {name: said for name, said in UNAVAILABLE.items() if STAND_INS[name] in datasets}
 
 
 def _source(name: str) -> DataSource:

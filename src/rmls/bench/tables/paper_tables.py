@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from rmls.bench.study.paper import STAND_INS
 from rmls.bench.study.paper_figures import (
     NO_COMPONENTS,
     PaperFigure,
@@ -18,7 +19,7 @@ from rmls.bench.study.paper_figures import (
     slot_of,
 )
 from rmls.bench.tables.names import format_result, method_names
-from rmls.bench.tables.summary import Summary, greater_is_better, main_experiment, own_rule
+from rmls.bench.tables.summary import CLOCK, Summary, greater_is_better, main_experiment, paper_rule
 from rmls.report.averages import Average, best_of, format_to_decimals
 from rmls.report.numbers import (
     MISSING,
@@ -27,7 +28,7 @@ from rmls.report.numbers import (
     format_number,
     format_ratio,
 )
-from rmls.report.tables import Mark, Table, TableCell, table_row
+from rmls.report.tables import Table, TableCell, table_row
 
 HEADINGS = {
     "enron": "Enron",
@@ -35,10 +36,8 @@ HEADINGS = {
     "eurlex_desc": "Eurlex_desc",
     "wiki": "Wiki",
 }
-STAND_INS = {"eurlex_desc": "eurlex57k_4k", "wiki": "debdeps"}
 TIME = "train_seconds"
-MEASURED_AS = {TIME: "train_cpu_seconds"}
-"""Processor time is the clock's on an idle core, and hardly changes on a busy one."""
+MEASURED_AS = {TIME: CLOCK}
 
 
 class _Column(NamedTuple):
@@ -82,8 +81,8 @@ def paper_tables(summaries: list[Summary], study: dict[str, Any]) -> list[Table]
 
     Notes
     -----
-    A difference is marked better or worse where it exceeds two pooled deviations and half a unit
-    of the last printed digit. Seconds are compared as a ratio and never marked: the paper's were
+    A difference is marked where it exceeds two pooled deviations and half a unit of the last
+    printed digit. Seconds are compared as a ratio and never marked: the paper's were
     measured on another machine. A stand-in has other rows and labels; the paper's figure is shown
     there for orientation and nothing is computed from it.
 
@@ -99,23 +98,58 @@ def paper_tables(summaries: list[Summary], study: dict[str, Any]) -> list[Table]
     return [sizes, *(_table(metric, found, filled or columns) for metric in paper_metrics())]
 
 
+def agreement(summaries: list[Summary], study: dict[str, Any]) -> str:
+    """Return in a sentence how many of the paper's figures ours agree with; empty without any.
+
+    Examples
+    --------
+    >>> agreement([], {})
+    ''
+    """
+    columns = [column for column in _columns(summaries, study) if not column.stands_in]
+    compared: list[tuple[bool, str, float, str]] = []
+    for (row, dataset), summary in _found(summaries, columns).items():
+        for metric in paper_metrics():
+            average, figure = summary.average(metric), paper_figure(metric, *row, dataset)
+            if metric == TIME or average is None or figure is None:
+                continue
+            name, slot = row
+            where = f"{name}, {HEADINGS[dataset]}, k {slot}"
+            gap = average.mean - figure.mean
+            compared.append((differs(average, figure), metric, gap, where))
+    if not compared:
+        return ""
+    apart = [one for one in compared if one[0]]
+    same = len(compared) - len(apart)
+    said = f"Of {len(compared)} figures that the paper has too, ours agree with {same}"
+    said += f" and differ from {len(apart)}"
+    scores = [one for one in apart if one[1] == "example_f1"]
+    if scores:
+        *_, gap, where = max(scores, key=lambda one: abs(one[2]))
+        said += f", in F by {format_difference(gap)} at most ({where})"
+    return f"{said}."
+
+
 def _columns(summaries: list[Summary], study: dict[str, Any]) -> list[_Column]:
     measured = {summary.setting.dataset for summary in summaries} | set(study.get("datasets", {}))
-    return [
+    columns = [
         # The paper's own data come before their stand-in, where a study has both.
         _Column(
             paper, next((name for name in (paper, STAND_INS.get(paper)) if name in measured), None)
         )
         for paper in HEADINGS
     ]
+    # What nobody asked for is left out; without any results the paper is shown alone.
+    asked = [one for one in columns if one.ours or one.paper in study.get("missing", {})]
+    return asked or columns
 
 
 def _found(summaries: list[Summary], columns: list[_Column]) -> Found:
     """Return the results to show, by row and data set of the paper."""
     experiment = main_experiment(summaries)
     ours = [summary for summary in summaries if summary.setting.experiment == experiment]
-    own = [summary for summary in ours if summary.setting.decision == own_rule(summary)]
-    # Methods that never ran under their own rule are shown too, with the rule named.
+    own = [summary for summary in ours if summary.setting.decision == paper_rule(summary)]
+    # Methods that never ran under the rule of the paper are shown too, with the rule named.
     known = {*paper_methods(), *(summary.setting.label for summary in own)}
     other = [summary for summary in ours if summary.setting.label not in known]
     names = method_names(summary.setting for summary in [*own, *other])
@@ -137,8 +171,10 @@ def _rows(found: Found, metric: str) -> list[Row]:
     slots: dict[str, set[str]] = {name: set() for name in paper_methods()}
     for (name, slot), _ in found:
         slots.setdefault(name, set()).add(slot)
+    # All of the paper's numbers of components, unless some were asked for.
+    asked = {slot for (_, slot), _ in found} or set(paper_slots())
     for name in paper_table(metric).methods:
-        slots[name] |= {NO_COMPONENTS} if name == "Baseline" else set(paper_slots())
+        slots[name] |= {NO_COMPONENTS} if name == "Baseline" else asked & set(paper_slots())
     return [(name, slot) for name, some in slots.items() for slot in sorted(some, key=_slot_order)]
 
 
@@ -218,35 +254,32 @@ def _difference(metric: str, ours: Average | None, figure: PaperFigure | None) -
     if metric == TIME:
         return TableCell(format_ratio(ours.mean / figure.mean) if figure.mean else MISSING)
     text = format_difference(ours.mean - figure.mean, figure.decimals)
-    return TableCell(text, judge(ours, figure, greater_is_better(metric)))
+    return TableCell(text, "differs" if differs(ours, figure) else "")
 
 
-def judge(ours: Average, figure: PaperFigure, greater: bool) -> Mark:
-    """Return whether ours is better or worse than the paper's by more than chance and rounding.
+def differs(ours: Average, figure: PaperFigure) -> bool:
+    """Tell whether ours differs from the paper's by more than chance and rounding.
+
+    Better or worse makes no matter: a study that is repeated should agree.
 
     Examples
     --------
     >>> paper = PaperFigure(0.587, 0.011, 3)
-    >>> judge(Average(0.617, 0.009, 5), paper, greater=True)
-    'better'
-    >>> judge(Average(0.604, 0.009, 5), paper, greater=True)
-    ''
+    >>> differs(Average(0.617, 0.009, 5), paper), differs(Average(0.604, 0.009, 5), paper)
+    (True, False)
 
     The paper's 0.018 ± 0.000 may be anything from 0.0175 to 0.0185:
 
-    >>> judge(Average(0.0184, 0.00001, 5), PaperFigure(0.018, 0.0, 3), greater=False)
-    ''
+    >>> differs(Average(0.0184, 0.00001, 5), PaperFigure(0.018, 0.0, 3))
+    False
     """
     known = [value for value in (ours.deviation, figure.deviation) if value is not None]
     if not known:
-        return ""
+        return False
     # s² = (s₁² + s₂²) / 2: both are deviations of about as many folds.
     pooled = math.sqrt(sum(value**2 for value in known) / len(known))
-    difference = ours.mean - figure.mean
     # Beyond two deviations, and beyond what rounding in print could explain.
-    if abs(difference) <= 2 * pooled + figure.rounding:
-        return ""
-    return "better" if (difference > 0) == greater else "worse"
+    return abs(ours.mean - figure.mean) > 2 * pooled + figure.rounding
 
 
 def _note(metric: str, found: Found, columns: list[_Column]) -> str:
@@ -262,9 +295,11 @@ def _note(metric: str, found: Found, columns: list[_Column]) -> str:
     else:
         sentences.append(
             "Sets as in the paper: PLST, FaIE and ML-CSSP round, the others keep the cardinality. "
-            "A difference is marked where it exceeds two pooled deviations and the rounding of "
-            "the printed figure."
+            "A figure differs where the difference exceeds two pooled deviations and the rounding "
+            "of the printed figure."
         )
+    if {slot for (_, slot), _ in found} & set(paper_slots()):
+        sentences.append("k 25(0) is 25 components on Enron and 250 on the others.")
     stand_ins = [HEADINGS[column.paper] for column in columns if column.stands_in]
     if stand_ins:
         sentences.append(

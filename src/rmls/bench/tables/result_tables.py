@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from rmls.bench.tables.names import failure_reason, method_names, setting_cells
 from rmls.bench.tables.study_tables import dataset_title
 from rmls.bench.tables.summary import (
+    CLOCK,
     Setting,
     Summary,
     greater_is_better,
@@ -127,9 +128,8 @@ def _probabilities() -> list[_Figure]:
 
 def _costs() -> list[_Figure]:
     return [
-        _Figure("training s", _metric("train_seconds"), format_amount),
-        _Figure("training CPU s", _metric("train_cpu_seconds"), format_amount),
-        _Figure("prediction ms per row", _prediction_ms, format_amount),
+        _Figure("training CPU s", _metric(CLOCK), format_amount),
+        _Figure("prediction CPU ms per row", _prediction_ms, format_amount),
         _Figure("peak memory MB", _metric("peak_memory", factor=1e-6), format_amount),
         _Figure("model MB", _metric("model_bytes", factor=1e-6), format_amount),
         _Figure("empty rows %", _metric("empty_rows", factor=100), _one_decimal),
@@ -162,7 +162,7 @@ def _one_decimal(average: Average | None) -> str:
 
 def _prediction_ms(summary: Summary) -> Average | None:
     return Average.of(
-        1000 * record["measured"]["predict_seconds"] / record["data"]["n_test"]
+        1000 * record["measured"]["predict_cpu_seconds"] / record["data"]["n_test"]
         for record in summary.records
         if record["measured"] and record["data"] and record["data"]["n_test"]
     )
@@ -203,7 +203,8 @@ def same_rule_table(summaries: list[Summary], study: dict[str, Any]) -> Table:
     """Return the F score of every method under its own rule and under one rule for all.
 
     Methods that predict codes of labels round what they decode, which predicts few labels; the
-    table tells how much of their distance to the others is the rule and how much the model.
+    table tells how much of their distance to the others is the rule and how much the model. A
+    method that was not run under its own rule is there with the common one.
 
     Parameters
     ----------
@@ -233,33 +234,42 @@ def same_rule_table(summaries: list[Summary], study: dict[str, Any]) -> Table:
         n_names=4,
     )
     for pairs in _pairs_by_block(by_setting, study):
-        own = [pair[0].average("example_f1") for pair in pairs]
-        common = [pair[1].average("example_f1") for pair in pairs]
+        own = [pair.own.average("example_f1") if pair.own else None for pair in pairs]
+        common = [pair.common.average("example_f1") for pair in pairs]
         best_own, best_common = best_of(own, greater=True), best_of(common, greater=True)
-        for place, (first, second) in enumerate(pairs):
+        for place, pair in enumerate(pairs):
+            setting = pair.common.setting
             row = table_row(
-                first.setting.dataset,
-                *setting_cells(names, first.setting),
+                setting.dataset,
+                *setting_cells(names, setting)[:-1],
+                pair.rule if pair.own else f"{pair.rule}, not run",
                 TableCell(format_average(own[place]), "best" if best_own[place] else ""),
                 TableCell(format_average(common[place]), "best" if best_common[place] else ""),
-                _gain(first, second),
+                _gain(pair),
             )
             table.rows.append(row)
     return table
 
 
-def _pairs_by_block(
-    summaries: dict[Setting, Summary], study: dict[str, Any]
-) -> list[list[tuple[Summary, Summary]]]:
+class _Pair(NamedTuple):
+    """A method under its own rule, None where it was not run so, and under the common one."""
+
+    rule: str
+    own: Summary | None
+    common: Summary
+
+
+def _pairs_by_block(summaries: dict[Setting, Summary], study: dict[str, Any]) -> list[list[_Pair]]:
     """Return results under both rules, method by method, for each data set and components."""
     order = list(study.get("datasets", {}))
-    blocks: dict[tuple[str, int | None], list[tuple[Summary, Summary]]] = {}
-    for setting, summary in summaries.items():
-        # The same setting under the common rule; itself where that is its own rule.
-        other = summaries.get(setting._replace(decision=COMMON_RULE))
-        if setting.decision == own_rule(summary) and other is not None:
-            block = setting.dataset, setting.n_components
-            blocks.setdefault(block, []).append((summary, other))
+    blocks: dict[tuple[str, int | None], list[_Pair]] = {}
+    # A method once, in the order of its first result under any rule.
+    for setting in dict.fromkeys(s._replace(decision=COMMON_RULE) for s in summaries):
+        common = summaries.get(setting)
+        if common is not None:
+            rule = own_rule(common)
+            pair = _Pair(rule, summaries.get(setting._replace(decision=rule)), common)
+            blocks.setdefault((setting.dataset, setting.n_components), []).append(pair)
     place = {name: place for place, name in enumerate(order)}
     # Methods without components come last, each data set in turn.
     keys = sorted(
@@ -269,10 +279,10 @@ def _pairs_by_block(
     return [blocks[key] for key in keys]
 
 
-def _gain(own: Summary, common: Summary) -> str:
-    if own is common:
+def _gain(pair: _Pair) -> str:
+    if pair.own is None or pair.own is pair.common:
         return MISSING
-    before, after = _by_run(own), _by_run(common)
+    before, after = _by_run(pair.own), _by_run(pair.common)
     both = before.keys() & after.keys()
     # Fold by fold: what folds have in common cancels out.
     gain = Average.of(after[run] - before[run] for run in sorted(both))
