@@ -1,0 +1,1 @@
+"""A campaign of hostile files, models, fits and kills; see docs/testing.md."""

@@ -1,0 +1,1 @@
+"""Mutated data files, and independent parsers that say what they hold."""

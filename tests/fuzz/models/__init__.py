@@ -1,0 +1,1 @@
+"""Damaged model folders, and hostile fits and predictions of every estimator."""

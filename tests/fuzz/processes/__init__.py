@@ -1,0 +1,1 @@
+"""Whole commands: with hostile arguments, and killed at any moment."""
