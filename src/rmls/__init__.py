@@ -41,14 +41,17 @@ if TYPE_CHECKING:
         Resampled,
         ReverseMultiLabel,
         RMLSRanker,
+        TextRanker,
     )
     from rmls.models.shared.model_archive import load_model as load
+    from rmls.review import check_table, review_model
 
 _HOME = {
     "AllIrrelevant": "rmls.models",
     "BinaryRelevance": "rmls.models",
     "BMLPL": "rmls.models",
     "Calibrated": "rmls.models",
+    "check_table": "rmls.review",
     "COCOA": "rmls.models",
     "CPLST": "rmls.models",
     "CS": "rmls.models",
@@ -73,8 +76,10 @@ _HOME = {
     "REMEDIAL": "rmls.imbalance",
     "Resampled": "rmls.models",
     "ReverseMultiLabel": "rmls.models",
+    "review_model": "rmls.review",
     "RMLS": "rmls.models",
     "RMLSRanker": "rmls.models",
+    "TextRanker": "rmls.models",
     "WSABIE": "rmls.models",
 }
 
@@ -107,14 +112,22 @@ __all__ = [
     "RMLSRanker",
     "Resampled",
     "ReverseMultiLabel",
+    "TextRanker",
+    "check_table",
     "evaluate",
     "load",
     "make_longtail",
+    "review_model",
 ]
+
+
+_PACKAGES = ("datasets", "decide", "features", "imbalance", "metrics", "models", "review")
 
 
 def __getattr__(name: str) -> Any:
     """Import public names on first use, so that the command line starts fast."""
+    if name in _PACKAGES:
+        return import_module(f"rmls.{name}")
     if name in _HOME:
         module, _, attribute = _HOME[name].partition(":")
         return getattr(import_module(module), attribute or name)
@@ -122,4 +135,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted([*globals(), *_HOME, *_PACKAGES])

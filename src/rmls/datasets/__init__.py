@@ -1,9 +1,11 @@
 """Data sets: the `Dataset` type, readers and writers, a registry and a long-tail generator."""
 
+from rmls.core.lazy import lazy_names
 from rmls.datasets.dataset import Dataset
 from rmls.datasets.formats import Format, formats
-from rmls.datasets.io import available, convert, download, load, save
+from rmls.datasets.io import convert, load, save
 from rmls.datasets.longtail import make_longtail
+from rmls.datasets.registry import available, download
 
 __all__ = [
     "Dataset",
@@ -12,7 +14,19 @@ __all__ = [
     "convert",
     "download",
     "formats",
+    "iterate_texts",
     "load",
+    "load_artworks",
     "make_longtail",
+    "read_texts",
     "save",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "iterate_texts": ".tables.text_table",
+        "load_artworks": ".artworks",
+        "read_texts": ".tables.text_table",
+    },
+)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rmls.models.neighbours.multi_window_knn import MultiWindowKNN
     from rmls.models.ranker.ranker import RMLSRanker
     from rmls.models.rmls.rmls import RMLS
+    from rmls.models.text.text_ranker import TextRanker
     from rmls.models.wrappers.calibrated import Calibrated
     from rmls.models.wrappers.gfm import GFM
     from rmls.models.wrappers.resampled import Resampled
@@ -50,7 +51,11 @@ _HOME = {
     "Resampled": "wrappers.resampled",
     "MultiWindowKNN": "neighbours.multi_window_knn",
     "ReverseMultiLabel": "ensembles.reverse",
+    "TextRanker": "text.text_ranker",
 }
+
+# Estimators whose rows are texts; all others take numbers.
+READS_TEXT = ("TextRanker",)
 
 __all__ = [
     "BMLPL",
@@ -74,6 +79,7 @@ __all__ = [
     "RMLSRanker",
     "Resampled",
     "ReverseMultiLabel",
+    "TextRanker",
 ]
 
 

@@ -1,0 +1,127 @@
+"""Fitted text features as plain values and arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmls.core.errors import InputError
+from rmls.core.sparse import is_row_pointer
+from rmls.features.text.characters import encode_pieces
+from rmls.features.text.stem_table import StemTable
+from rmls.features.text.stems import check_language
+from rmls.features.text.term_block import TermBlock
+from rmls.features.text.terms import PAIRS, WORDS
+from rmls.features.text.text_features import TextFeatures
+from rmls.features.text.vocabulary import Vocabulary, hash_names
+from rmls.kernels.cpu.text.words import pair_codes
+
+Arrays = Mapping[str, NDArray[Any]]
+LEXICON = "lexicon"
+
+
+def text_state(features: TextFeatures) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return fitted text features as plain values and arrays."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for kind, block in features._blocks.items():
+        arrays[f"{kind}_idf"] = block.idf
+        if block.vocabulary is not None:
+            arrays |= _spelled(kind, block.vocabulary)
+    if features.hashing is None:
+        arrays |= _spelled(LEXICON, features._stems.words)
+        arrays["lexicon_stem"] = features._stems.stem_of
+    fields = None if features.fields_ is None else list(features.fields_)
+    fitted = {
+        "fields": fields,
+        "n_fields": features.n_fields_,
+        "language": features.language_,
+        "kinds": list(features._blocks),
+    }
+    return fitted, arrays
+
+
+def restore_text(params: dict[str, Any], fitted: dict[str, Any], arrays: Arrays) -> TextFeatures:
+    """Return the text features that `text_state` described."""
+    features = TextFeatures(**params)
+    features._check_options()
+    fields, n_fields, language = fitted["fields"], fitted["n_fields"], fitted["language"]
+    if fields is not None and not (
+        isinstance(fields, list) and all(isinstance(name, str) for name in fields)
+    ):
+        raise InputError("the names of the text fields are damaged")
+    if isinstance(n_fields, bool) or not isinstance(n_fields, int) or n_fields < 1:
+        raise InputError("the number of text fields is damaged")
+    if fields is not None and len(fields) != n_fields:
+        raise InputError("the text fields do not fit their names")
+    if language is not None:
+        check_language(language)
+    features.fields_ = None if fields is None else tuple(fields)
+    features.n_fields_, features.language_ = n_fields, language
+    features._read_weights(n_fields)
+    if fitted["kinds"] != list(features._kinds(StemTable.of_language(language))):
+        raise InputError("the kinds of terms do not fit the options")
+    blocks = {kind: _read_block(kind, features, arrays) for kind in fitted["kinds"]}
+    features._stems = _read_stems(language, blocks[WORDS].vocabulary, arrays)
+    features._blocks = blocks
+    return features
+
+
+def _spelled(name: str, vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
+    text, bounds = encode_pieces(vocabulary.names)
+    return {f"{name}_text": text, f"{name}_bounds": bounds}
+
+
+def _read_names(name: str, arrays: Arrays) -> list[str]:
+    text = np.asarray(_take(arrays, f"{name}_text", np.uint8))
+    bounds = np.asarray(_take(arrays, f"{name}_bounds", np.int64))
+    if not is_row_pointer(bounds, len(bounds) - 1, len(text)):
+        raise InputError(f"the bounds of the {name} are damaged")
+    content, ends = text.tobytes(), bounds.tolist()
+    try:
+        return [content[i:j].decode() for i, j in pairwise(ends)]
+    except UnicodeDecodeError:
+        raise InputError(f"the {name} are no UTF-8 text") from None
+
+
+def _read_block(kind: str, features: TextFeatures, arrays: Arrays) -> TermBlock:
+    idf = np.asarray(_take(arrays, f"{kind}_idf", np.float32))
+    if not (np.isfinite(idf) & (idf > 0)).all():
+        raise InputError(f"the weights of the {kind} are damaged")
+    if features.hashing is not None:
+        if len(idf) != features.hashing:
+            raise InputError(f"the {kind} have other columns than the options say")
+        return TermBlock(None, idf)
+    names = _read_names(kind, arrays)
+    codes = None
+    if kind == PAIRS:
+        both = [name.split(" ") for name in names]
+        if any(len(pair) != 2 for pair in both):
+            raise InputError("the pairs of words are damaged")
+        codes = pair_codes(
+            hash_names([first for first, _ in both]), hash_names([second for _, second in both])
+        )
+    vocabulary = Vocabulary(names, codes)
+    if not len(vocabulary) == len(names) == len(idf):
+        raise InputError(f"the {kind} do not fit their weights")
+    return TermBlock(vocabulary, idf)
+
+
+def _read_stems(language: str | None, stems: Vocabulary | None, arrays: Arrays) -> StemTable:
+    if stems is None:
+        return StemTable.of_language(language)
+    words = Vocabulary(_read_names(LEXICON, arrays))
+    stem_of = np.asarray(_take(arrays, "lexicon_stem", np.int32))
+    if len(words) != len(stem_of) or not ((stem_of >= 0) & (stem_of < len(stems))).all():
+        raise InputError("the stems of the words are damaged")
+    return StemTable(language, words, stems, stem_of)
+
+
+def _take(arrays: Arrays, name: str, dtype: Any) -> NDArray[Any]:
+    array = arrays.get(name)
+    if array is None or array.ndim != 1 or array.dtype != dtype:
+        raise InputError(f"the array {name!r} is missing or of another kind")
+    return array

@@ -1,0 +1,343 @@
+"""TextFeatures: raw texts to sparse rows, ready for any estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rmls.core.errors import InputError
+from rmls.core.options import Option, anything, flag, store_params, whole
+from rmls.core.resources import count_threads, run_parts
+from rmls.features.normalize import unit_rows
+from rmls.features.text.inputs import TextRows, read_texts
+from rmls.features.text.scanning import Rows, Scan, ScannedTexts, cut_pieces, scan_rows
+from rmls.features.text.stem_table import StemTable
+from rmls.features.text.stems import check_language
+from rmls.features.text.term_block import (
+    TermBlock,
+    choose_block,
+    count_columns,
+    stack_rows,
+)
+from rmls.features.text.terms import (
+    CHARACTERS,
+    PAIRS,
+    WORDS,
+    Terms,
+    character_terms,
+    gather_characters,
+    gather_pairs,
+    pair_terms,
+    word_terms,
+)
+from rmls.features.text.vocabulary import Vocabulary
+
+# Against words; measured on held-out training rows (docs/text.md).
+KIND_WEIGHTS = {WORDS: 1.0, PAIRS: 0.4, CHARACTERS: 0.5}
+LONGEST = 8
+
+
+class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Describe texts by the words in them: tf-idf rows of length 1.
+
+    Words are runs of letters and digits in small letters, in one Unicode form. In scripts without
+    spaces (Chinese, Japanese, Thai, ...) every character and every pair of neighbours is a word.
+    The vocabulary is made by compiled code on several threads and has a place in the archive of a
+    model; nothing is pickled.
+
+    Parameters
+    ----------
+    stem : str, default="auto"
+        Language whose word endings are removed, ``"none"``, or ``"auto"``: the language whose
+        function words stand out, if there is one.
+    pairs : bool, default=False
+        Count pairs of neighbouring words, too.
+    characters : tuple of two int or None, default=None
+        Count sequences of so many characters inside words, too: ``(3, 5)``.
+    min_rows : int, default=1
+        Terms in fewer rows are left out.
+    max_terms : int or None, default=1000000
+        Keep the most frequent terms of every kind.
+    hashing : int or None, default=None
+        Choose one of so many columns by a hash of the term and keep no vocabulary. Columns have no
+        names then.
+    field_weights : sequence of float or None, default=None
+        What a word counts in every field, where rows have several; 1 without it.
+    n_jobs : int or None, default=None
+        Threads: None is 1, -1 all cores.
+
+    Attributes
+    ----------
+    language_ : str or None
+        The language whose endings are removed.
+    fields_ : tuple of str or None
+        Names of the fields.
+    n_fields_ : int
+
+    Examples
+    --------
+    >>> from rmls.features import TextFeatures
+    >>> features = TextFeatures(stem="english")
+    >>> rows = features.fit_transform(["Taxes on tobacco", "A tax on sugar"])
+    >>> features.get_feature_names_out().tolist()
+    ['tax', 'on', 'tobacco', 'a', 'sugar']
+    >>> rows.shape
+    (2, 5)
+    """
+
+    _options: ClassVar[dict[str, Option]] = {
+        "stem": anything('a language, "auto" or "none"'),
+        "pairs": flag(),
+        "characters": anything("two whole numbers, the shortest and the longest").or_none(),
+        "min_rows": whole(1),
+        "max_terms": whole(1).or_none(),
+        "hashing": whole(1).or_none(),
+        "field_weights": anything("a positive number for every field").or_none(),
+        "n_jobs": anything("a whole number other than 0").or_none(),
+    }
+
+    language_: str | None
+    fields_: tuple[str, ...] | None
+    n_fields_: int
+    _stems: StemTable
+    _blocks: dict[str, TermBlock]
+
+    def __init__(
+        self,
+        *,
+        stem: str = "auto",
+        pairs: bool = False,
+        characters: tuple[int, int] | None = None,
+        min_rows: int = 1,
+        max_terms: int | None = 1_000_000,
+        hashing: int | None = None,
+        field_weights: Sequence[float] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        store_params(self, locals())
+
+    # -- options ---------------------------------------------------------------------------------
+
+    def _check_options(self) -> None:
+        for name, option in self._options.items():
+            option.check(name, getattr(self, name))
+        if not isinstance(self.stem, str) or self.stem not in ("auto", "none"):
+            check_language(str(self.stem))
+        self._sequence_lengths()
+        count_threads(self.n_jobs)
+
+    def _sequence_lengths(self) -> tuple[int, int] | None:
+        if self.characters is None:
+            return None
+        try:
+            shortest, longest = (int(length) for length in self.characters)
+        except (TypeError, ValueError):
+            shortest, longest = 0, 0
+        if not 1 <= shortest <= longest <= LONGEST:
+            raise InputError(
+                f"characters must be the shortest and the longest length, from 1 to {LONGEST}; "
+                f"got {self.characters!r}."
+            )
+        return shortest, longest
+
+    def _read_weights(self, n_fields: int) -> NDArray[np.float32]:
+        if self.field_weights is None:
+            return np.ones(n_fields, np.float32)
+        try:
+            weights = np.asarray(self.field_weights, dtype=np.float32)
+        except (TypeError, ValueError):
+            weights = np.zeros(0, np.float32)
+        if weights.shape != (n_fields,) or not (np.isfinite(weights) & (weights > 0)).all():
+            raise InputError(
+                f"field_weights must be {n_fields} positive numbers, one for every field; "
+                f"got {self.field_weights!r}."
+            )
+        return weights
+
+    # -- texts to rows ---------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> TextFeatures:
+        """Learn which terms there are and how rare they are."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_matrix:
+        """Learn the terms of texts and return their rows.
+
+        Parameters
+        ----------
+        X : sequence of str, sequence of tuples of str, mapping of columns, or table
+            Also what `scan` read. Several fields are counted together, each by its weight.
+        y : ignored
+
+        Returns
+        -------
+        CSR matrix of float32, shape (n_samples, n_terms)
+        """
+        texts = X if isinstance(X, ScannedTexts) else self.scan([X])
+        self._check_options()
+        scans = texts.use_up()
+        stems = StemTable.learn(scans, self.stem)
+        found = self._fit_scans(scans, stems, count_threads(self.n_jobs))
+        self.fields_, self.n_fields_ = texts.fields, texts.n_fields
+        self.language_ = stems.language
+        return found
+
+    def scan(self, chunks: Iterable[Any]) -> ScannedTexts:
+        """Read texts some at a time and keep the counts of their words, for `fit_transform`.
+
+        Every chunk is let go when it was read: there may be more text than memory.
+
+        Examples
+        --------
+        >>> features = TextFeatures(stem="none")
+        >>> texts = features.scan(iter([["a tax", "a law"], ["the sea"]]))
+        >>> features.fit_transform(texts).shape
+        (3, 5)
+        """
+        self._check_options()
+        threads = count_threads(self.n_jobs)
+        scans: list[Scan] = []
+        fields, n_fields = None, 0
+        for chunk in chunks:
+            rows = read_texts(chunk, fields)
+            if n_fields and rows.n_fields != n_fields:
+                raise InputError(
+                    f"texts have {rows.n_fields} field(s) but those before had {n_fields}."
+                )
+            fields, n_fields = rows.fields, rows.n_fields
+            work = partial(scan_rows, field_weights=self._read_weights(n_fields), pairs=self.pairs)
+            scans += run_parts(work, cut_pieces(rows.pieces, n_fields), threads)
+        return ScannedTexts(scans, fields, max(n_fields, 1))
+
+    def _fit_scans(self, scans: list[Any], stems: StemTable, threads: int) -> sparse.csr_matrix:
+        """Choose the terms and return the rows; every scan is let go when it was counted."""
+        kinds = self._kinds(stems)
+        known = {kind: self._gather(kind, scans, stems) for kind in kinds}
+        sizes = {
+            kind: int(self.hashing or 1) if terms is None else len(terms)
+            for kind, terms in known.items()
+        }
+
+        def count(number: int) -> dict[str, Rows]:
+            scan, scans[number] = scans[number], None
+            return {
+                kind: count_columns(terms_of(scan), known[kind], sizes[kind])
+                for kind, terms_of in kinds.items()
+            }
+
+        counted: list[Any] = run_parts(count, range(len(scans)), threads)
+        limits = (self.min_rows, self.max_terms)
+        chosen = {
+            kind: choose_block(known[kind], [rows[kind] for rows in counted], sizes[kind], limits)
+            for kind in kinds
+        }
+
+        def weigh(number: int) -> sparse.csr_matrix:
+            rows, counted[number] = counted[number], None
+            return self._join({kind: chosen[kind].take(rows.pop(kind)) for kind in kinds})
+
+        parts = run_parts(weigh, range(len(counted)), threads)
+        self._blocks = {kind: choice.block for kind, choice in chosen.items()}
+        kept = self._blocks[WORDS].vocabulary
+        self._stems = StemTable.of_language(stems.language) if kept is None else stems.keep(kept)
+        return stack_rows(parts, self.n_terms_)
+
+    def _gather(self, kind: str, scans: list[Any], stems: StemTable) -> Vocabulary | None:
+        """Return all terms of a kind in the texts that are learned from."""
+        if self.hashing is not None:
+            return None
+        if kind == PAIRS:
+            return gather_pairs(scans, stems)
+        lengths = self._sequence_lengths()
+        if kind == CHARACTERS and lengths is not None:
+            return gather_characters(stems, *lengths)
+        return stems.stems
+
+    def transform(self, X: Any) -> sparse.csr_matrix:
+        """Return the rows of texts; words that were not learned do not count.
+
+        Returns
+        -------
+        CSR matrix of float32, shape (n_samples, n_terms)
+        """
+        check_is_fitted(self)
+        weights, threads = self._read_weights(self.n_fields_), count_threads(self.n_jobs)
+        kinds = self._kinds(self._stems)
+
+        def work(part: Any) -> sparse.csr_matrix:
+            scan = part if isinstance(part, Scan) else scan_rows(part, weights, self.pairs)
+            return self._join(
+                {
+                    kind: self._blocks[kind].transform(terms_of(scan))
+                    for kind, terms_of in kinds.items()
+                }
+            )
+
+        given: list[Any]
+        if isinstance(X, ScannedTexts):
+            given = list(X.use_up())
+        else:
+            given = list(cut_pieces(self._read_again(X).pieces, self.n_fields_))
+        return stack_rows(run_parts(work, given, threads), self.n_terms_)
+
+    def _read_again(self, X: Any) -> TextRows:
+        rows = read_texts(X, self.fields_)
+        if rows.n_fields == 1 and self.n_fields_ > 1 and rows.fields is None:
+            # A text of its own, where the table had several fields: all of it is in the first.
+            empty = [""] * (self.n_fields_ - 1)
+            pieces = [piece for text in rows.pieces for piece in (text, *empty)]
+            rows = TextRows(pieces, None, self.n_fields_)
+        if rows.n_fields != self.n_fields_:
+            raise InputError(
+                f"texts have {rows.n_fields} field(s) but {self.n_fields_} were learned from."
+            )
+        return rows
+
+    def _kinds(self, stems: StemTable) -> dict[str, Callable[[Scan], Terms]]:
+        """Return how every kind of terms is found in a scan."""
+        kinds: dict[str, Callable[[Scan], Terms]] = {WORDS: lambda scan: word_terms(scan, stems)}
+        if self.pairs:
+            kinds[PAIRS] = lambda scan: pair_terms(scan, stems)
+        lengths = self._sequence_lengths()
+        if lengths is not None:
+            kinds[CHARACTERS] = lambda scan: character_terms(scan, *lengths)
+        return kinds
+
+    def _join(self, parts: dict[str, sparse.csr_matrix]) -> sparse.csr_matrix:
+        if len(parts) == 1:
+            return parts[WORDS]
+        # Rows of every kind have length 1, so that the weights alone say what a kind counts.
+        for kind, part in parts.items():
+            part.data *= np.float32(KIND_WEIGHTS[kind])
+        return unit_rows(sparse.hstack(list(parts.values()), format="csr"))
+
+    # -- names and archive -----------------------------------------------------------------------
+
+    @property
+    def n_terms_(self) -> int:
+        """Number of columns."""
+        return sum(len(block.idf) for block in self._blocks.values())
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the term of every column; sequences of characters stand between bars."""
+        check_is_fitted(self)
+        names: list[str] = []
+        for kind, block in self._blocks.items():
+            if block.vocabulary is None:
+                names.extend(f"#{kind} {number}" for number in range(len(block.idf)))
+            elif kind == CHARACTERS:
+                names.extend(f"|{name}|" for name in block.vocabulary.names)
+            else:
+                names.extend(block.vocabulary.names)
+        return np.asarray(names, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_blocks")

@@ -1,0 +1,1 @@
+"""Kernels that read text: words found and numbered, terms counted."""

@@ -1,0 +1,62 @@
+"""A fitted `TextRanker` as plain values and arrays, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from rmls.archive import Archive
+from rmls.core.errors import InputError
+from rmls.core.version import VERSION
+from rmls.features.text.state import restore_text, text_state
+from rmls.models.shared.model_archive import build_model, describe_model, from_plain, to_plain
+from rmls.models.text.text_ranker import TextRanker
+
+TEXT, INNER = "text_", "inner_"
+
+
+def describe_text_ranker(model: TextRanker) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return a fitted model as plain values and arrays."""
+    fitted, text = text_state(model.features_)
+    inner, arrays = describe_model(model.estimator_)
+    params = model.get_params(deep=False)
+    manifest = {
+        "method": type(model).__name__,
+        "rmls_version": VERSION,
+        "params": {name: to_plain(name, value) for name, value in params.items()},
+        "text": fitted,
+        "estimator": inner,
+        "training": model.training_record_,
+    }
+    named = {f"{TEXT}{name}": array for name, array in text.items()}
+    return manifest, {**named, **{f"{INNER}{name}": array for name, array in arrays.items()}}
+
+
+def build_text_ranker(archive: Archive) -> TextRanker:
+    """Return the model that an archive describes."""
+    manifest = archive.manifest
+    params = from_plain(manifest["params"])
+    if isinstance(params.get("characters"), list):
+        params["characters"] = tuple(params["characters"])
+    model = TextRanker(**params)
+    model._check_options()
+    if not isinstance(manifest["training"], dict | None):
+        raise InputError("the record of the training is not a dictionary")
+    model.training_record_ = manifest["training"]
+    features = model._make_features()
+    text, inner = (_named(archive, prefix) for prefix in (TEXT, INNER))
+    model.features_ = restore_text(features.get_params(deep=False), manifest["text"], text)
+    estimator = build_model(Archive(archive.path, manifest["estimator"], inner))
+    if estimator.n_features_in_ != model.features_.n_terms_:
+        raise InputError("the estimator inside has other features than the texts have terms")
+    model.estimator_ = estimator
+    return model
+
+
+def _named(archive: Archive, prefix: str) -> dict[str, NDArray[Any]]:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in archive.arrays.items()
+        if name.startswith(prefix)
+    }

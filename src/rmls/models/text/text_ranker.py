@@ -1,0 +1,310 @@
+"""TextRanker: texts in, labels out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from rmls.archive import Archive
+from rmls.core.errors import InputError
+from rmls.core.options import Option, anything, check_number, store_params
+from rmls.core.ranking import RankedLabel, Ranking
+from rmls.decide import Rule
+from rmls.features.text.text_features import TextFeatures
+from rmls.models.ranker.ranker import RMLSRanker
+from rmls.models.shared.estimator import MultiLabelEstimator
+
+# Rows of texts that are words and numbers at the same time.
+BLOCK_ROWS = 4096
+
+
+class Suggestion(NamedTuple):
+    """A label that suits a text, and how likely it is right.
+
+    Attributes
+    ----------
+    name : str
+    probability : float
+        Calibrated on rows that the model was not trained on.
+    """
+
+    name: Any
+    probability: float
+
+
+def _likely(row: list[RankedLabel], least: float) -> list[Suggestion]:
+    found = [Suggestion(entry.label, float(entry.probability or 0.0)) for entry in row]
+    kept = [suggestion for suggestion in found if suggestion.probability >= least]
+    return sorted(kept, key=lambda suggestion: -suggestion.probability)
+
+
+class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Label texts: words become numbers, RMLSRanker ranks the labels, one model holds both.
+
+    The words are those of `TextFeatures`; any other estimator may take the place of `RMLSRanker`.
+
+    Parameters
+    ----------
+    estimator : estimator of rmls or None, default=None
+        What learns the labels; None is ``RMLSRanker()``.
+    stem : str, default="auto"
+        Language whose word endings are removed, ``"none"``, or ``"auto"``: the language whose
+        function words stand out, if there is one.
+    pairs : bool, default=False
+        Count pairs of neighbouring words, too.
+    characters : tuple of two int or None, default=None
+        Count sequences of so many characters inside words, too: ``(3, 5)``.
+    min_rows : int, default=1
+        Terms in fewer rows are left out.
+    max_terms : int or None, default=1000000
+        Keep the most frequent terms of every kind.
+    hashing : int or None, default=None
+        Choose one of so many columns by a hash of the term and keep no vocabulary.
+    field_weights : sequence of float or None, default=None
+        What a word counts in every field, where rows have several; 1 without it.
+    n_jobs : int or None, default=None
+        Threads: None is 1, -1 all cores. It is that of the estimator, too, unless that has one.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Names of the labels.
+    estimator_ : estimator
+        Fitted to the rows that the texts became.
+    features_ : TextFeatures
+
+    Examples
+    --------
+    >>> from rmls import TextRanker
+    >>> texts = ["tax on sugar", "fishing in the sea", "tax on fish"]
+    >>> model = TextRanker().fit(texts, [["tax"], ["sea"], ["tax", "sea"]])
+    >>> [suggestion.name for suggestion in model.suggest(["the sugar tax"], k=1)[0]]
+    ['tax']
+    """
+
+    _options: ClassVar[dict[str, Option]] = {
+        **TextFeatures._options,
+        "estimator": anything("an estimator of rmls").or_none(),
+    }
+
+    estimator: Any
+    estimator_: MultiLabelEstimator
+    features_: TextFeatures
+    training_record_: dict[str, Any] | None = None
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        stem: str = "auto",
+        pairs: bool = False,
+        characters: tuple[int, int] | None = None,
+        min_rows: int = 1,
+        max_terms: int | None = 1_000_000,
+        hashing: int | None = None,
+        field_weights: Sequence[float] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        store_params(self, locals())
+
+    @classmethod
+    def assemble(cls, features: TextFeatures, estimator: MultiLabelEstimator) -> TextRanker:
+        """Return the model of fitted text features and an estimator fitted to their rows."""
+        params = features.get_params(deep=False)
+        params["n_jobs"] = params["n_jobs"] or getattr(estimator, "n_jobs", None)
+        model = cls(clone(estimator), **params)
+        model.features_, model.estimator_ = features, estimator
+        # Whoever has texts has names of labels, whatever held them during the training.
+        estimator._space = replace(estimator._space, container="names")
+        model.training_record_ = getattr(estimator, "training_record_", None)
+        return model
+
+    @classmethod
+    def declared_options(cls) -> dict[str, Option]:
+        """Return what every parameter of the constructor may be."""
+        return {name: cls._options[name] for name in cls._get_param_names()}
+
+    # -- fitting ---------------------------------------------------------------------------------
+
+    def _check_options(self) -> None:
+        self._make_features()._check_options()
+        self._make_estimator()._check_options()
+
+    def _make_features(self) -> TextFeatures:
+        params = self.get_params(deep=False)
+        return TextFeatures(**{name: params[name] for name in TextFeatures._options})
+
+    def _make_estimator(self) -> MultiLabelEstimator:
+        inner = RMLSRanker() if self.estimator is None else self.estimator
+        if not isinstance(inner, MultiLabelEstimator):
+            raise InputError(
+                f"estimator must be an estimator of rmls or None; got {type(inner).__name__}."
+            )
+        made: MultiLabelEstimator = clone(inner)
+        # Rows come in unit length and weighted: there is nothing left to scale.
+        own = made.get_params(deep=False)
+        if own.get("normalize") == "auto":
+            made.set_params(normalize="none")
+        if self.n_jobs is not None and "n_jobs" in own and own["n_jobs"] is None:
+            made.set_params(n_jobs=self.n_jobs)
+        return made
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, label_names: Any = None) -> TextRanker:
+        """Learn from texts ``X`` and their labels ``y``.
+
+        Parameters
+        ----------
+        X : sequence of str, sequence of tuples of str, mapping of columns, or table
+            Several fields are counted together, each by its weight.
+        y : lists of label names, 0/1 matrix, or 1-d classes
+        sample_weight : array-like of shape (n_samples,), optional
+        label_names : sequence of str, optional
+            Names for the columns of a 0/1 matrix.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        features = self._make_features()
+        rows = features.fit_transform(X)
+        if not rows.shape[1]:
+            raise InputError("the texts hold no words to learn from.")
+        estimator = self._make_estimator().fit(rows, y, sample_weight, label_names)
+        self.features_, self.estimator_ = features, estimator
+        return self
+
+    # -- labels of texts -------------------------------------------------------------------------
+
+    def suggest(self, X: Any, k: int = 5, min_probability: float = 0.0) -> list[list[Suggestion]]:
+        """Return the best labels of every text with their probabilities, most likely first.
+
+        The labels are those that `rank` puts first, where rare ones are boosted a little.
+
+        Parameters
+        ----------
+        X : texts, as for `fit`
+        k : int, default=5
+            At most so many labels a text.
+        min_probability : float, default=0.0
+            Leave out labels that are less likely.
+        """
+        check_is_fitted(self)
+        check_number("min_probability", min_probability, positive=False)
+        found: list[list[Suggestion]] = []
+        for rows in self._blocks(X):
+            if not rows.shape[0]:
+                continue
+            ranking = self.estimator_.rank(rows, k)
+            if ranking.probabilities is None:
+                name = type(self.estimator_).__name__
+                raise InputError(
+                    f"{name} gives scores and no probabilities; "
+                    f"use rank, or TextRanker(Calibrated({name}()))."
+                )
+            found.extend(_likely(row, min_probability) for row in ranking)
+        return found
+
+    def rank(self, X: Any, k: int = 5) -> Ranking:
+        """Return the best ``k`` labels of every text with scores and probabilities."""
+        check_is_fitted(self)
+        return Ranking.stack([self.estimator_.rank(rows, k) for rows in self._blocks(X)])
+
+    def rank_sets(self, X: Any, decision: str | float | Rule | None = None) -> Ranking:
+        """Return the predicted labels of every text with scores and probabilities."""
+        check_is_fitted(self)
+        parts = [self.estimator_.rank_sets(rows, decision) for rows in self._blocks(X)]
+        return Ranking.stack(parts)
+
+    def predict(self, X: Any, decision: str | float | Rule | None = None) -> Any:
+        """Return label sets by the decision rule, in the container of ``fit``."""
+        check_is_fitted(self)
+        return self.estimator_.predict(self.features_.transform(X), decision)
+
+    def predict_sets(self, X: Any, decision: str | float | Rule | None = None) -> sparse.csr_matrix:
+        """Return label sets as a 0/1 CSR matrix, whatever container ``fit`` was given."""
+        check_is_fitted(self)
+        return self.estimator_.predict_sets(self.features_.transform(X), decision)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the probability of every label, dense."""
+        check_is_fitted(self)
+        if not hasattr(self.estimator_, "predict_proba"):
+            name = type(self.estimator_).__name__
+            raise InputError(
+                f"{name} gives no probabilities; use TextRanker(Calibrated({name}()))."
+            )
+        probabilities: NDArray[np.float32] = self.estimator_.predict_proba(
+            self.features_.transform(X)
+        )
+        return probabilities
+
+    def decision_function(self, X: Any) -> NDArray[np.float32]:
+        """Return all scores, dense."""
+        check_is_fitted(self)
+        return self.estimator_.decision_function(self.features_.transform(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean example-F1 of the predicted sets; the accuracy for a 1-d ``y``."""
+        check_is_fitted(self)
+        return self.estimator_.score(self.features_.transform(X), y, sample_weight)
+
+    def _blocks(self, X: Any) -> Iterator[sparse.csr_matrix]:
+        rows = self.features_.transform(X)
+        for start in range(0, max(rows.shape[0], 1), BLOCK_ROWS):
+            yield rows[start : start + BLOCK_ROWS]
+
+    # -- what it is made of ----------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Names of the labels."""
+        return self.estimator_.classes_
+
+    @property
+    def label_counts_(self) -> NDArray[np.int64]:
+        """Training rows of every label."""
+        return self.estimator_.label_counts_
+
+    @property
+    def n_samples_(self) -> int:
+        """Number of training rows."""
+        return self.estimator_.n_samples_
+
+    def save(self, path: str | Path, *, overwrite: bool = True) -> None:
+        """Write the fitted model to the folder ``path``, all of it or nothing.
+
+        Read it back with `rmls.load`; nothing in it is ever executed.
+        """
+        from rmls.models.shared.model_archive import save_model
+
+        save_model(self, path, overwrite=overwrite)
+
+    def _describe(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        from rmls.models.text.archive import describe_text_ranker
+
+        return describe_text_ranker(self)
+
+    @classmethod
+    def _build(cls, archive: Archive) -> TextRanker:
+        from rmls.models.text.archive import build_text_ranker
+
+        return build_text_ranker(archive)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -1,0 +1,16 @@
+"""Reviews: what is wrong with a table of texts, and how good a model is on rows it has not seen."""
+
+from rmls.core.lazy import lazy_names
+
+__all__ = ["Finding", "Review", "TableCheck", "check_table", "review_model"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Finding": ".findings",
+        "Review": ".model_review",
+        "TableCheck": ".table_check",
+        "check_table": ".table_check",
+        "review_model": ".model_review",
+    },
+)

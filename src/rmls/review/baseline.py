@@ -1,0 +1,91 @@
+"""What a model must beat: a known method on the same features, within a bounded time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.core.errors import InputError
+from rmls.core.ranking import Ranking
+from rmls.core.resources import count_threads, run_parts
+from rmls.core.sparse import label_counts
+from rmls.models import KNN
+from rmls.review.quality import Prediction
+
+KINDS = ("auto", "svm", "knn")
+# Labels times entries of the training rows: some 15 s of one core.
+MAX_SVM_WORK = 150_000_000
+# 400 MB of weights.
+MAX_SVM_WEIGHTS = 100_000_000
+N_RANKED = 50
+
+
+def predict_baseline(
+    X: sparse.csr_matrix,
+    Y: sparse.csr_matrix,
+    X_new: sparse.csr_matrix,
+    kind: str = "auto",
+    n_jobs: int | None = None,
+) -> Prediction:
+    """Fit a baseline to training rows and return what it says about new ones.
+
+    Parameters
+    ----------
+    X, Y : CSR matrices
+        Training rows and their labels.
+    X_new : CSR matrix
+    kind : {"auto", "svm", "knn"}
+        One-vs-rest linear SVMs (scikit-learn's ``LinearSVC()``), or the votes of the ten nearest
+        training rows. ``"auto"`` takes the SVMs where they are quick to train for all labels: with
+        some labels left out they would be no baseline for the others.
+    n_jobs : int or None, default=None
+    """
+    if kind not in KINDS:
+        raise InputError(f"baseline must be one of {', '.join(KINDS)} or None; got {kind!r}.")
+    if kind == "auto":
+        n_labels = np.count_nonzero(label_counts(Y))
+        quick = n_labels * X.nnz <= MAX_SVM_WORK and n_labels * X.shape[1] <= MAX_SVM_WEIGHTS
+        kind = "svm" if quick else "knn"
+    if kind == "svm":
+        return _predict_svm(X, Y, X_new, count_threads(n_jobs))
+    model = KNN(10, normalize="none", n_jobs=n_jobs).fit(X, Y)
+    ranking = model.rank(X_new, min(N_RANKED, Y.shape[1]))
+    return Prediction("nearest neighbours", ranking, model.predict_sets(X_new))
+
+
+def _predict_svm(
+    X: sparse.csr_matrix, Y: sparse.csr_matrix, X_new: sparse.csr_matrix, n_threads: int
+) -> Prediction:
+    from sklearn.svm import LinearSVC
+
+    columns = Y.tocsc()
+    counts = label_counts(Y)
+    # A label of all rows or of none has nothing to be told from.
+    trained = np.flatnonzero((counts > 0) & (counts < Y.shape[0]))
+    weights = np.zeros((X.shape[1] + 1, len(trained)), np.float32)
+
+    def fit(place: int) -> None:
+        target = np.zeros(Y.shape[0], np.int8)
+        target[columns.indices[slice(*columns.indptr[trained[place] : trained[place] + 2])]] = 1
+        found = LinearSVC().fit(X, target)
+        weights[:-1, place], weights[-1, place] = found.coef_[0], found.intercept_[0]
+
+    run_parts(fit, range(len(trained)), n_threads)
+    scores = X_new @ weights[:-1] + weights[-1]
+    top = Ranking.from_dense(scores, N_RANKED)
+    ranking = Ranking(top.indptr, trained[top.labels].astype(np.int32), top.scores, int(Y.shape[1]))
+    return Prediction("one-vs-rest SVM", ranking, _as_many(ranking, Y.nnz / max(Y.shape[0], 1)))
+
+
+def _as_many(ranking: Ranking, per_row: float) -> sparse.csr_matrix:
+    """Return the labels above the one threshold that gives rows as many as in training.
+
+    The sign of an SVM's score predicts next to nothing for rare labels; this is fairer to it.
+    """
+    wanted = min(round(per_row * ranking.n_samples), len(ranking.scores))
+    if not wanted:
+        return ranking.top(0).to_sets()
+    threshold = np.partition(ranking.scores, -wanted)[-wanted]
+    keep: NDArray[np.bool_] = ranking.scores >= threshold
+    return ranking.where(keep).to_sets()

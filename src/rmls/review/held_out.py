@@ -1,0 +1,140 @@
+"""Rows that a model has not seen, with what it says about them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.core.errors import InputError, RmlsWarning
+from rmls.core.ranking import Ranking
+from rmls.datasets import Dataset
+from rmls.datasets.tables import TextTable
+from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.text.text_ranker import TextRanker
+from rmls.review.findings import quote
+from rmls.review.row_findings import row_name
+
+# Labels ranked for every row: what is not among them is as good as excluded.
+N_RANKED = 200
+
+Rows = TextTable | Dataset
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Held-out rows in the columns of a model; labels that it does not know stand behind.
+
+    Attributes
+    ----------
+    X : CSR matrix
+        As the estimator scores them.
+    Y : CSR matrix of 0/1
+    counts : ndarray of int64, shape (n_labels,)
+        Training rows of every label.
+    n_train : int
+    names : list of str
+    ranking : Ranking
+        The best labels, with probabilities where the model has them.
+    sets : CSR matrix of 0/1
+        The predicted labels.
+    table : TextTable or None
+        The texts.
+    """
+
+    X: sparse.csr_matrix
+    Y: sparse.csr_matrix
+    counts: NDArray[np.int64]
+    n_train: int
+    names: list[str]
+    ranking: Ranking
+    sets: sparse.csr_matrix
+    table: TextTable | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.Y.shape[0])
+
+    def row_name(self, row: int) -> str:
+        """Return the number of a row, from 1, and its name."""
+        return f"{row + 1}" if self.table is None else row_name(self.table, row)
+
+    def quote(self, row: int, length: int = 60) -> str:
+        """Return the beginning of the text of a row."""
+        return "" if self.table is None else quote(self.table.texts[row], length)
+
+
+def inner_estimator(model: Any) -> MultiLabelEstimator:
+    """Return the estimator that scores rows: that inside a `TextRanker`, or the model itself."""
+    found = model.estimator_ if isinstance(model, TextRanker) else model
+    if not isinstance(found, MultiLabelEstimator):
+        raise InputError(f"a fitted estimator of rmls is needed; got {type(model).__name__}.")
+    return found
+
+
+def feature_rows(model: Any, data: Rows) -> sparse.csr_matrix:
+    """Return rows as the estimator of a model takes them."""
+    if isinstance(model, TextRanker):
+        if not isinstance(data, TextTable):
+            raise InputError("a model of texts is reviewed on a table of texts.")
+        return model.features_.transform(data.texts)
+    if not isinstance(data, Dataset):
+        name = type(model).__name__
+        raise InputError(f"{name} reads rows of numbers; give a Dataset, or train a TextRanker.")
+    return data.X
+
+
+def read_held_out(model: Any, data: Rows) -> HeldOut:
+    """Return held-out rows with the predictions of a model."""
+    estimator = inner_estimator(model)
+    labels = _labels_of(data)
+    X = feature_rows(model, data)
+    with warnings.catch_warnings():
+        # Labels that the model does not know are a finding of their own.
+        warnings.simplefilter("ignore", RmlsWarning)
+        matched = estimator.match_labels(labels)
+    names = [str(name) for name in estimator.classes_.tolist()]
+    if isinstance(labels, list):
+        known = set(names)
+        names += sorted({label for row in labels for label in row if label not in known})
+    ranking = estimator.rank(X, min(N_RANKED, len(estimator.classes_)))
+    return HeldOut(
+        X,
+        matched.Y,
+        np.asarray(matched.train_counts),
+        int(estimator.n_samples_),
+        # Names of unknown labels in the columns of a matrix are not told.
+        names + [f"label {number}" for number in range(len(names), matched.Y.shape[1])],
+        matched.widen_ranking(ranking),
+        matched.widen_sets(estimator.predict_sets(X)),
+        data if isinstance(data, TextTable) else None,
+    )
+
+
+def _labels_of(data: Rows) -> Any:
+    if isinstance(data, Dataset):
+        if not data.n_samples:
+            raise InputError("there are no held-out rows to review.")
+        return named_rows(data)
+    if data.labels is None:
+        raise InputError("the held-out table has no labels; a review compares with them.")
+    if not len(data):
+        raise InputError("there are no held-out rows to review.")
+    return data.labels
+
+
+def named_rows(data: Dataset) -> Any:
+    """Return the labels of a data set by name, where they have names; else as they are."""
+    if data.label_names is None:
+        return data.Y
+    names, Y = data.label_names, data.Y
+    return [
+        [names[label] for label in Y.indices[begin:end].tolist()]
+        for begin, end in pairwise(Y.indptr.tolist())
+    ]

@@ -1,0 +1,266 @@
+"""A model on rows that it has not seen: how good, beside what, and what stands in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.core.errors import InputError
+from rmls.datasets import Dataset
+from rmls.datasets.tables import TextTable
+from rmls.metrics.reliability import expected_calibration_error
+from rmls.review.advice import next_steps
+from rmls.review.baseline import predict_baseline
+from rmls.review.disagreements import confused_pairs, label_doubts
+from rmls.review.findings import Finding
+from rmls.review.held_out import (
+    HeldOut,
+    Rows,
+    feature_rows,
+    inner_estimator,
+    named_rows,
+    read_held_out,
+)
+from rmls.review.leaks import find_leaks
+from rmls.review.learnability import CountBin, learnability, recall_by_count
+from rmls.review.quality import Prediction, Quality, measure_quality, values_at
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rmls.report.charts.calibration import Curve
+
+# Both methods are compared on these; the findings are of all held-out rows.
+MAX_COMPARED = 5000
+MIN_LEAKED = 0.01
+EDGES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+@dataclass(frozen=True)
+class Review:
+    """What `review_model` found.
+
+    Attributes
+    ----------
+    method : str
+        Name of the estimator.
+    n_train, n_held_out, n_labels : int
+    quality : Quality
+        Figures with intervals, by head, torso and tail, beside a baseline.
+    without_leaks : Quality or None
+        The same without the held-out rows that training has nearly seen.
+    recall : list of CountBin
+        How well labels are found by the number of their training rows.
+    reliability : Curve or None
+        Observed against predicted probability; None for a model without probabilities.
+    calibration_error : float
+        Mean distance of the two, NaN for a model without probabilities.
+    findings : list of Finding
+    advice : list of str
+        What to do next, the most rewarding first.
+    """
+
+    method: str
+    n_train: int
+    n_held_out: int
+    n_labels: int
+    quality: Quality
+    without_leaks: Quality | None
+    recall: list[CountBin]
+    reliability: Curve | None
+    calibration_error: float
+    findings: list[Finding] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+
+    def __getitem__(self, kind: str) -> Finding | None:
+        """Return the finding of a kind, None where nothing of the kind was found."""
+        return next((found for found in self.findings if found.kind == kind), None)
+
+    def html(self, name: str = "model") -> str:
+        """Return the review as one page that fetches nothing."""
+        from rmls.report.page import to_html
+        from rmls.review.pages import review_report
+
+        return to_html(review_report(self, name))
+
+    def print(self, console: Console | None = None, name: str = "model") -> None:
+        """Print the review to a terminal, some examples of every finding."""
+        from rmls.report.terminal import print_report
+        from rmls.review.pages import review_report
+
+        print_report(review_report(self, name, n_examples=5), console)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        figures = [
+            {"method": method, "metric": metric, "group": group, **found._asdict()}
+            for (method, metric, group), found in self.quality.values.items()
+        ]
+        error = self.calibration_error
+        return {
+            "method": self.method,
+            "n_train": self.n_train,
+            "n_held_out": self.n_held_out,
+            "n_labels": self.n_labels,
+            "quality": figures,
+            "recall": [each._asdict() for each in self.recall],
+            "calibration_error": None if np.isnan(error) else error,
+            "findings": [found.as_dict() for found in self.findings],
+            "advice": self.advice,
+        }
+
+
+def review_model(
+    model: Any,
+    held_out: Rows | tuple[Sequence[Any], Any],
+    train: Rows | tuple[Sequence[Any], Any] | None = None,
+    *,
+    baseline: str | None = "auto",
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> Review:
+    """Review a fitted model on rows that it was not trained on.
+
+    Parameters
+    ----------
+    model : TextRanker or another fitted estimator of rmls
+    held_out : TextTable, Dataset, or texts with their labels
+        The model must not have seen them: what it was trained on it agrees with.
+    train : the same, optional
+        The training rows, for the baseline and for texts that stand on both sides.
+    baseline : {"auto", "svm", "knn"} or None, default="auto"
+        What the model is compared with: one-vs-rest linear SVMs or the ten nearest training rows,
+        both on the features of the model. ``"auto"`` takes the SVMs where they are quick to train.
+    n_jobs : int or None, default=None
+        Threads: None is 1, -1 all cores.
+    random_state : int, default=0
+
+    Returns
+    -------
+    Review
+
+    Examples
+    --------
+    >>> from rmls import TextRanker, review_model
+    >>> texts = ["tax on sugar", "fish in the sea", "tax on salt", "sea fishing"] * 5
+    >>> labels = [["tax"], ["sea"], ["tax"], ["sea"]] * 5
+    >>> model = TextRanker().fit(texts, labels)
+    >>> review = review_model(model, (["salt tax", "the sea"], [["tax"], ["sea"]]))
+    >>> review.quality.values["TextRanker", "P@1", "all"].value
+    1.0
+    """
+    given = _as_rows(held_out)
+    seen = None if train is None else _as_rows(train)
+    rows = read_held_out(model, given)
+    name = type(model).__name__
+    predictions = [Prediction(name, rows.ranking, rows.sets)]
+    compared = _sample(rows.n_rows, random_state)
+    if seen is not None and baseline is not None:
+        predictions = [_taken(predictions[0], compared)]
+        predictions.append(_baseline(model, seen, rows, compared, baseline, n_jobs))
+    else:
+        compared = np.arange(rows.n_rows)
+    findings = list(learnability(rows))
+    without: Quality | None = None
+    if isinstance(given, TextTable) and isinstance(seen, TextTable):
+        leaked, found = find_leaks(seen, given, n_jobs)
+        if found is not None:
+            findings.append(found)
+            clean = np.flatnonzero(~np.isin(compared, leaked))
+            # A row or two change no figure.
+            if len(clean) and len(leaked) >= MIN_LEAKED * rows.n_rows:
+                parts = [_taken(each, clean) for each in predictions]
+                without = measure_quality(
+                    rows.Y[compared[clean]], parts, rows.counts, rows.n_train, random_state
+                )
+    findings += [*confused_pairs(rows), *label_doubts(rows)]
+    quality = measure_quality(
+        rows.Y[compared], predictions, rows.counts, rows.n_train, random_state
+    )
+    bins = recall_by_count(rows)
+    curve, error = _reliability(rows, name)
+    steps = next_steps(quality, bins, error, findings)
+    return Review(
+        name,
+        rows.n_train,
+        rows.n_rows,
+        len(inner_estimator(model).classes_),
+        quality,
+        without,
+        bins,
+        curve,
+        error,
+        findings,
+        steps,
+    )
+
+
+def _as_rows(data: Any) -> Rows:
+    if isinstance(data, TextTable | Dataset):
+        return data
+    if not isinstance(data, tuple) or len(data) != 2:
+        raise InputError(
+            "rows are a TextTable, a Dataset, or texts with their labels; "
+            f"got {type(data).__name__}."
+        )
+    texts, labels = data
+    listed = [(text,) if isinstance(text, str) else tuple(text) for text in texts]
+    if len(listed) != len(labels):
+        raise InputError(f"{len(listed)} texts but {len(labels)} lists of labels were given.")
+    fields = tuple(f"field {place}" for place in range(len(listed[0]) if listed else 1))
+    return TextTable(fields, listed, [[str(label) for label in row] for row in labels])
+
+
+def _sample(n_rows: int, seed: int) -> NDArray[np.int64]:
+    if n_rows <= MAX_COMPARED:
+        return np.arange(n_rows)
+    drawn = np.random.default_rng(seed).choice(n_rows, MAX_COMPARED, replace=False)
+    return np.sort(drawn).astype(np.int64)
+
+
+def _taken(prediction: Prediction, rows: NDArray[np.int64]) -> Prediction:
+    return Prediction(prediction.name, prediction.ranking.take(rows), prediction.sets[rows])
+
+
+def _baseline(
+    model: Any,
+    train: Rows,
+    rows: HeldOut,
+    compared: NDArray[np.int64],
+    kind: str,
+    n_jobs: int | None,
+) -> Prediction:
+    labels = named_rows(train) if isinstance(train, Dataset) else train.labels
+    if labels is None:
+        raise InputError("the training table has no labels; the baseline learns from them.")
+    Y = inner_estimator(model).match_labels(labels).Y
+    # Labels of other columns have no training row, for the baseline either.
+    known = min(Y.shape[1], rows.Y.shape[1])
+    Y = sparse.csr_matrix(Y[:, :known])
+    Y = sparse.csr_matrix((Y.data, Y.indices, Y.indptr), (Y.shape[0], rows.Y.shape[1]))
+    return predict_baseline(feature_rows(model, train), Y, rows.X[compared], kind, n_jobs)
+
+
+def _reliability(rows: HeldOut, name: str) -> tuple[Curve | None, float]:
+    from rmls.report.charts.calibration import Curve
+
+    ranking = rows.ranking
+    if ranking.probabilities is None:
+        return None, float("nan")
+    chance = np.clip(np.asarray(ranking.probabilities, np.float64), 0, 1)
+    outcome = values_at(rows.Y, ranking.rows, ranking.labels)
+    bins = np.clip(np.searchsorted(EDGES, chance, side="right") - 1, 0, len(EDGES) - 2)
+    pairs = np.bincount(bins, minlength=len(EDGES) - 1)
+    predicted, observed = (
+        [float(total / n) if n else None for total, n in zip(sums, pairs, strict=True)]
+        for sums in (np.bincount(bins, values, len(pairs)) for values in (chance, outcome))
+    )
+    # Of the predicted labels: hundreds of thousands of pairs near 0 would hide all others.
+    chosen = rows.sets.multiply(ranking.to_csr(probabilities=True)).tocsr()
+    error = expected_calibration_error(rows.Y, chosen) if chosen.nnz else float("nan")
+    return Curve(name, list(EDGES), pairs.tolist(), predicted, observed), error
