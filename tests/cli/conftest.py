@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli_samples import SMALL
+from cli_samples import SMALL_RMLS
+from text_samples import write_csv
 from typer.testing import CliRunner
 
 from rmls.cli.app import app
@@ -49,9 +50,19 @@ def data_file(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def model_dir(data_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("models") / "model"
-    result = invoke("train", data_file, "-o", path, *SMALL, "--quiet")
+    result = invoke("train", data_file, "-o", path, *SMALL_RMLS, "--quiet")
     assert result.exit_code == 0, result.output
     return path
+
+
+@pytest.fixture(scope="session")
+def text_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("texts")
+    source = write_csv(folder / "tickets.csv")
+    given = ("--method", "RMLSRanker", "--quiet", "--jobs", "1")
+    result = invoke("train", source, "-o", folder / "m", *given)
+    assert result.exit_code == 0, result.stderr
+    return folder / "m"
 
 
 @pytest.fixture(autouse=True)

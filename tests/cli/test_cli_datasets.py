@@ -33,6 +33,27 @@ def test_datasets_download_prints_the_path(run, monkeypatch, tmp_path):
     assert calls == [("enron", False), ("enron", True)]
 
 
+def test_downloading_a_file_of_ones_own_says_what_can_be_downloaded(
+    fails, data, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("RMLS_DATA", str(tmp_path))
+    save(data, tmp_path / "mine.npz")
+    sentence = fails("datasets", "download", "mine")
+    assert "mine is a file of your own" in sentence
+    assert str(tmp_path / "mine.npz") in sentence
+    assert "can be downloaded: emotions, enron" in sentence
+    assert "medical" not in sentence
+    assert "did you mean" not in fails("datasets", "download", "minee")
+    assert "see https://mulan" in fails("datasets", "download", "medical")
+
+
+def test_the_list_says_what_can_be_downloaded(run):
+    found = {item["name"]: item for item in json.loads(run("datasets", "list", "--json").stdout)}
+    assert found["enron"]["can_download"]
+    assert not found["medical"]["can_download"]
+    assert "by hand" in run("datasets", "list").stdout
+
+
 def test_datasets_without_a_command_shows_help_and_unknown_names_fail(run):
     assert "download" in run("datasets").stdout
     result = run("datasets", "download", "enrom")

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from tolerances import RTOL
 
 import rmls
 from rmls.cli import predict as predict_module
-from rmls.datasets import Dataset, save
+from rmls.datasets import Dataset, formats, save
 
 
 def read_jsonl(text):
@@ -41,16 +42,33 @@ def test_jsonl_holds_the_sets_of_the_decision_rule(run, model_dir, model, data_f
         assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize("decision", ["f1", "cardinality"])
-def test_scores_are_those_the_rule_looks_at(decision, run, model_dir, model, data_file, data):
+@pytest.mark.parametrize("decision", ["f1", "cardinality", "top_3", "psp@3"])
+def test_score_and_probability_are_two_numbers_under_every_rule(
+    decision, run, model_dir, model, data_file, data
+):
     options = ("-o", "-", "--decision", decision)
     lines = read_jsonl(run("predict", model_dir, data_file, *options).stdout)
-    by_rule = {"f1": model.predict_proba, "cardinality": model.decision_function}
-    dense = by_rule[decision](data.X)
+    numbers = {
+        "score": model.decision_function(data.X),
+        "probability": model.predict_proba(data.X),
+    }
     for row, line in enumerate(lines):
         for entry in line["labels"]:
+            assert list(entry) == ["label", "score", "probability"]
             label = data.label_names.index(entry["label"])
-            assert entry["score"] == pytest.approx(dense[row, label], rel=1e-4, abs=1e-5)
+            for name, dense in numbers.items():
+                assert entry[name] == pytest.approx(dense[row, label], rel=1e-4, abs=1e-5)
+
+
+def test_sets_and_top_k_are_in_one_order(run, model_dir, model, data_file, data):
+    ranked = read_jsonl(run("predict", model_dir, data_file, "-o", "-", "--top", "30").stdout)
+    whole = [[entry["label"] for entry in line["labels"]] for line in ranked]
+    assert whole == model.rank(data.X, 30).to_lists()
+    for line, order in zip(
+        read_jsonl(run("predict", model_dir, data_file, "-o", "-").stdout), whole, strict=True
+    ):
+        names = [entry["label"] for entry in line["labels"]]
+        assert names == [name for name in order if name in names]
 
 
 def test_top_k_ranks(run, model_dir, model, data_file, data):
@@ -75,13 +93,16 @@ def test_csv_and_xmc_hold_the_same_as_jsonl(run, model_dir, data_file, data, tmp
     with open(tmp_path / "p.csv", newline="") as stream:
         table = list(csv.DictReader(stream))
     assert [(int(r["row"]), r["label"]) for r in table] == [(n, e["label"]) for n, e in flat]
-    assert [float(r["score"]) for r in table] == [entry["score"] for _, entry in flat]
+    assert list(table[0]) == ["row", "rank", "label", "score", "probability"]
+    for column in ("score", "probability"):
+        assert [float(r[column]) for r in table] == [entry[column] for _, entry in flat]
     assert {r["rank"] for r in table if r["row"] == "240"} >= {"1"}
 
     header, *rows = (tmp_path / "p.txt").read_text().splitlines()
     assert header == "60 30"
     pairs = [pair.split(":") for row in rows for pair in row.split()]
     assert [data.label_names[int(label)] for label, _ in pairs] == [e["label"] for _, e in flat]
+    assert [float(score) for _, score in pairs] == [entry["score"] for _, entry in flat]
     assert lines[0]["row"] == 240
 
 
@@ -90,9 +111,53 @@ def test_scores_can_be_left_out(run, model_dir, data_file):
     first = run("predict", model_dir, data_file, "-o", "-", *options).stdout.splitlines()[0]
     assert isinstance(json.loads(first)["labels"][0], str)
     text = run("predict", model_dir, data_file, "-o", "-", *options, "--format", "csv").stdout
-    assert text.startswith("row,label,rank\n")
+    assert text.startswith("row,rank,label\n")
     text = run("predict", model_dir, data_file, "-o", "-", *options, "--format", "xmc").stdout
     assert text.splitlines()[1].endswith(":1")
+
+
+@pytest.mark.parametrize("values", ["score", "probability"])
+def test_one_number_can_be_chosen_in_every_format(values, run, model_dir, data_file):
+    def predict(*more):
+        options = ("-o", "-", "--top", "3", *more)
+        return run("predict", model_dir, data_file, *options).stdout
+
+    wanted = [entry[values] for line in read_jsonl(predict()) for entry in line["labels"]]
+    chosen = ("--values", values)
+    entries = [entry for line in read_jsonl(predict(*chosen)) for entry in line["labels"]]
+    assert all(list(entry) == ["label", values] for entry in entries)
+    assert [entry[values] for entry in entries] == wanted
+    _, *table = csv.reader(predict(*chosen, "--format", "csv").splitlines())
+    assert [float(row[3]) for row in table] == wanted
+    _, *rows = predict(*chosen, "--format", "xmc").splitlines()
+    pairs = [pair.split(":") for row in rows for pair in row.split()]
+    assert [float(number) for _, number in pairs] == wanted
+
+
+def test_a_json_file_is_one_array(run, model_dir, data_file, tmp_path, monkeypatch):
+    monkeypatch.setattr(predict_module, "BLOCK_ROWS", 70)
+    for ending in ("json", "jsonl"):
+        assert run("predict", model_dir, data_file, "-o", tmp_path / f"p.{ending}").exit_code == 0
+    rows = json.loads((tmp_path / "p.json").read_text("utf-8"))
+    assert len(rows) == 300
+    assert rows == read_jsonl((tmp_path / "p.jsonl").read_text("utf-8"))
+    one = tmp_path / "one.npz"
+    save(Dataset(np.ones((1, 120)), np.ones((1, 30))), one)
+    text = run("predict", model_dir, one, "-o", "-", "--format", "json").stdout
+    assert [row["row"] for row in json.loads(text)] == [0]
+
+
+def test_a_model_without_probabilities_leaves_them_open(run, fails, data_file, tmp_path):
+    folder = tmp_path / "plst"
+    assert run("train", data_file, "-o", folder, "--method", "PLST", "--quiet").exit_code == 0
+    lines = read_jsonl(run("predict", folder, data_file, "-o", "-", "--top", "2").stdout)
+    assert {entry["probability"] for line in lines for entry in line["labels"]} == {None}
+    text = run("predict", folder, data_file, "-o", "-", "--top", "2", "--format", "csv").stdout
+    assert {row["probability"] for row in csv.DictReader(text.splitlines())} == {""}
+    out = tmp_path / "p.csv"
+    sentence = fails("predict", folder, data_file, "-o", out, "--values", "probability")
+    assert "gives no probabilities" in sentence
+    assert not out.exists()
 
 
 def test_blocks_change_nothing(run, model_dir, data_file, monkeypatch):
@@ -142,6 +207,35 @@ def test_nothing_is_left_when_predicting_fails(run, model_dir, data_file, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_written_to_and_not_replaced(run, model_dir, data_file, tmp_path):
+    pipe, texts = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: texts.append(pipe.read_text()))
+    reader.start()
+    result = run("predict", model_dir, data_file, "-o", pipe, "--format", "jsonl")
+    reader.join()
+    assert result.exit_code == 0
+    assert len(read_jsonl(texts[0])) == 300
+    assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="needs /dev/stdout")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_the_name_of_stdout_adds_to_the_file_behind_it(name, model_dir, data_file, tmp_path):
+    if not os.path.exists(name):
+        pytest.skip(f"needs {name}")
+    program = [sys.executable, "-m", "rmls", "predict", model_dir, data_file, "--format", "jsonl"]
+    with open(tmp_path / "all.jsonl", "a") as stream:
+        print(json.dumps("before"), file=stream, flush=True)
+        command = [*map(str, program), "-o", name, "--quiet"]
+        subprocess.run(command, stdout=stream, check=True, timeout=patience(3))
+    lines = read_jsonl((tmp_path / "all.jsonl").read_text())
+    assert lines[0] == "before"
+    assert len(lines) == 301
+    assert os.listdir(tmp_path) == ["all.jsonl"]
+
+
 def test_a_device_is_written_to_and_not_replaced(run, model_dir, data_file):
     result = run("predict", model_dir, data_file, "-o", os.devnull, "--format", "csv")
     assert result.exit_code == 0
@@ -162,6 +256,19 @@ def test_svmlight_without_the_last_features_is_filled_up(run, model_dir, data, t
     assert "names 100 of the 120 features" in result.stderr
 
 
+@pytest.mark.parametrize("format", formats(), ids=lambda format: format.name)
+def test_rows_without_labels_are_predicted(
+    format, run, fails, model_dir, data, data_file, tmp_path
+):
+    path = tmp_path / f"rows{format.extensions[0]}"
+    save(Dataset(data.X), path)
+    wanted = run("predict", model_dir, data_file, "-o", "-").stdout
+    result = run("predict", model_dir, path, "-o", "-")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == wanted
+    assert "the file has no labels" in fails("evaluate", model_dir, path)
+
+
 def test_wrong_inputs(fails, model_dir, data_file, tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -172,8 +279,13 @@ def test_wrong_inputs(fails, model_dir, data_file, tmp_path):
     both = ("--top", "3", "--decision", "cardinality")
     assert "exclude each other" in fails("predict", model_dir, data_file, "-o", "-", *both)
     assert "--top" in fails("predict", model_dir, data_file, "-o", "-", "--top", "0")
+    xmc = ("--format", "xmc", "--values", "both")
+    assert "room for one number" in fails("predict", model_dir, data_file, "-o", "-", *xmc)
+    clash = ("--no-scores", "--values", "score")
+    assert "exclude each other" in fails("predict", model_dir, data_file, "-o", "-", *clash)
     folder = tmp_path / "no" / "p.csv"
     assert "is not a folder" in fails("predict", model_dir, data_file, "-o", folder)
     assert "is a folder" in fails("predict", model_dir, data_file, "-o", empty, "--format", "csv")
+    assert "MODEL comes before DATA" in fails("predict", data_file, model_dir, "-o", "-")
     rule = ("--decision", "threshold")
     assert "was not fitted" in fails("predict", model_dir, data_file, "-o", "-", *rule)

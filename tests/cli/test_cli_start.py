@@ -19,7 +19,7 @@ from rmls.core.errors import RmlsWarning
 HEAVY = ("numba", "sklearn", "scipy", "numpy", "matplotlib", "pandas")
 COMMANDS = (
     *("demo", "stats", "train", "methods", "predict", "evaluate"),
-    *("convert", "resample", "bench", "datasets"),
+    *("check", "convert", "resample", "bench", "datasets"),
 )
 PROBE = """
 import resource, sys
@@ -53,6 +53,12 @@ def test_help_names_every_command(run):
         result = run(*arguments)
         assert result.exit_code == 0
         assert all(command in result.stdout for command in COMMANDS)
+
+
+def test_help_is_a_command_too(run):
+    assert run("help").stdout == run("--help").stdout
+    assert run("help", "predict").stdout == run("predict", "--help").stdout
+    assert run("help", "bench", "run").stdout == run("bench", "run", "--help").stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -10,15 +10,18 @@ import typer
 
 import rmls
 from rmls.cli.bench.commands import bench_app
+from rmls.cli.check import check
 from rmls.cli.convert import convert
 from rmls.cli.datasets import datasets_app
-from rmls.cli.demo import demo
-from rmls.cli.evaluate import evaluate
+from rmls.cli.demo.command import demo
+from rmls.cli.evaluate import TakesFile, evaluate
 from rmls.cli.methods import methods
 from rmls.cli.predict import predict
 from rmls.cli.resample import resample
 from rmls.cli.shared.console import PlainFailures, show_help_without_command
+from rmls.cli.split import split
 from rmls.cli.stats import stats
+from rmls.cli.suggest import suggest
 from rmls.cli.train.command import ExplainsShortcuts, train
 
 app = typer.Typer(
@@ -30,9 +33,14 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(stats)
+app.command()(split)
+app.command()(check)
 app.command(cls=ExplainsShortcuts)(train)
+app.command()(suggest)
 app.command()(methods)
-for command in (predict, evaluate, convert, resample):
+app.command()(predict)
+app.command(cls=TakesFile)(evaluate)
+for command in (convert, resample):
     app.command()(command)
 app.add_typer(bench_app, name="bench")
 app.add_typer(datasets_app, name="datasets")

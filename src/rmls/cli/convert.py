@@ -11,13 +11,16 @@ from rmls.cli.shared import options
 from rmls.cli.shared.console import note, notes
 
 Target = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")]
-Source = Annotated[str, typer.Argument(metavar="IN", help="A data file, or a data set's name.")]
+Source = Annotated[
+    str, typer.Argument(metavar="IN", help="A data file, - for stdin, or a data set's name.")
+]
 
 
 def convert(
     source: Source,
     target: Target,
     source_format: options.From = None,
+    index_base: options.IndexBase = None,
     target_format: options.To = None,
     overwrite: options.Overwrite = False,
 ) -> None:
@@ -30,6 +33,6 @@ def convert(
     from rmls.datasets import save
 
     check_file_target(target, overwrite)
-    dataset = load_data(source, source_format)
-    save(dataset, target, target_format)
+    dataset = load_data(source, source_format, index_base, labels=False)
+    save(dataset, target, target_format, overwrite=overwrite)
     note(notes(), "wrote", f"{target}: {describe_size(dataset)}")

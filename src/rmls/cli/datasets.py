@@ -10,7 +10,7 @@ from rmls.cli.shared import options
 from rmls.cli.shared.console import note, notes, print_json, results, show_help_without_command
 
 if TYPE_CHECKING:
-    from rmls.datasets.io import Available
+    from rmls.datasets.registry import Available
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="A name that `rmls datasets list` shows.")
@@ -38,9 +38,11 @@ def list_datasets(json: options.Json = False) -> None:
 
     sizes = ("rows", "features", "labels")
     table = plain_table(("name", *sizes, "here", "description"), numbers=sizes)
+    absent = {True: "download", False: "by hand"}
     for item in found:
         shown = ("-" if size is None else f"{size:,}" for size in item[1:4])
-        table.add_row(item.name, *shown, "yes" if item.path else "no", item.description)
+        here = "yes" if item.path else absent[item.can_download]
+        table.add_row(item.name, *shown, here, item.description)
     results().print(table)
 
 
@@ -48,7 +50,9 @@ def list_datasets(json: options.Json = False) -> None:
 def download(name: Name, force: Force = False) -> None:
     """Fetch a data set from its public address and print the path of its file."""
     from rmls.datasets import download as fetch
+    from rmls.datasets.registry import downloadable
 
+    downloadable(name)
     note(notes(), "fetching", name)
     typer.echo(fetch(name, force=force))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rmls.cli.prediction_formats import Block, Values, output_format
 from rmls.cli.shared import options
 from rmls.cli.shared.console import note, notes
 from rmls.cli.shared.options import Part
@@ -15,9 +16,8 @@ from rmls.core.errors import InputError
 from rmls.core.words import count
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
-    from rmls.models.shared.estimator import MultiLabelEstimator
+    from rmls.core.ranking import Ranking
+    from rmls.datasets import Dataset
 
 # Only the predictions of so many rows are in memory at a time.
 BLOCK_ROWS = 4096
@@ -27,12 +27,28 @@ Output = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="FORMAT", help="jsonl, csv or xmc.", show_default="by ending"),
+    typer.Option(
+        "--format", metavar="FORMAT", help="jsonl, json, csv or xmc.", show_default="by ending"
+    ),
 ]
 Top = Annotated[
-    int | None, typer.Option("--top", metavar="K", min=1, help="The best K labels of every row.")
+    int | None,
+    typer.Option(
+        "--top", metavar="K", parser=options.whole(1), help="The best K labels of every row."
+    ),
 ]
-Scores = Annotated[bool, typer.Option("--scores/--no-scores", help="Write scores with labels.")]
+Numbers = Annotated[
+    Values | None,
+    typer.Option(
+        "--values",
+        metavar="WHICH",
+        help="Numbers beside the labels: both, score, probability or none.",
+        show_default="both; score in xmc, which has room for one",
+    ),
+]
+Scores = Annotated[
+    bool, typer.Option("--scores/--no-scores", help="--no-scores is the same as --values none.")
+]
 
 
 def predict(
@@ -42,66 +58,63 @@ def predict(
     format: Format = None,
     top: Top = None,
     decision: options.Decision = None,
+    values: Numbers = None,
     scores: Scores = True,
     part: options.PartOption = Part.ALL,
     source_format: options.From = None,
+    index_base: options.IndexBase = None,
     overwrite: options.Overwrite = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Write the labels of every row of DATA to a file.
 
-    Rows are numbered as in DATA, from 0; the file appears when it is complete.
+    Labels come best first, by the score that ranks them. Rows are numbered
+    as in DATA, from 0; the file appears when it is complete.
     """
-    import rmls
-    from rmls.cli.prediction_formats import output_format
-    from rmls.cli.shared.console import check_file_target
-    from rmls.cli.shared.data import choose_part, load_for_model
+    from rmls.cli.shared.console import check_file_target, open_output
+    from rmls.cli.shared.data import choose_part, load_for_model, load_model
+    from rmls.cli.shared.texts import is_text_model
 
     if top is not None and decision is not None:
         raise InputError("--top and --decision exclude each other; give one of them.")
     chosen = output_format(output, format)
+    wanted = chosen.choose_values(_read_values(values, scores))
     # Before the model is loaded: a bad name is told at once.
-    check_file_target(output, overwrite)
-    fitted = rmls.load(model)
+    check_file_target(output, overwrite, streams=True)
+    fitted = load_model(model, data)
+    if is_text_model(fitted):
+        raise InputError(f"{model} takes texts: rmls suggest {model} --input {data}")
     rule = options.decision_for(fitted, decision if top is None else f"top_{top}")
-    rows, first = choose_part(load_for_model(data, source_format, fitted), part, Part.ALL)
+    dataset = load_for_model(data, source_format, fitted, index_base)
+    rows, first = choose_part(dataset, part, Part.ALL)
     empty: list[int] = []
-    lines = _lines(fitted, rows.X, rule, chosen, (first, scores), (quiet, empty))
-    _write(output, chosen.header(rows.n_samples, len(fitted.classes_), scores), lines)
+
+    def texts() -> Iterator[str]:
+        for start, ranking in _predict_blocks(fitted, rows, rule, quiet):
+            empty.append(int((ranking.lengths == 0).sum()))
+            yield from chosen.lines(Block(ranking, first + start, wanted))
+
+    header = chosen.header(rows.n_samples, len(fitted.classes_), wanted)
+    with open_output(output) as stream:
+        stream.writelines(chosen.join(header, texts()))
     without = f", {sum(empty):,} of them without a label" if sum(empty) else ""
     note(notes(quiet), "wrote", f"{output}: {count(rows.n_samples, 'row')}{without}")
 
 
-def _write(output: Path, header: str, lines: Iterator[str]) -> None:
-    from rmls.cli.shared.console import open_output
-
-    with open_output(output) as stream:
-        stream.write(header)
-        stream.writelines(lines)
+def _read_values(values: Values | None, scores: bool) -> Values | None:
+    if not scores and values not in (None, Values.NONE):
+        raise InputError("--no-scores and --values exclude each other; give one of them.")
+    return values if scores else Values.NONE
 
 
-def _lines(
-    model: MultiLabelEstimator,
-    X: sparse.csr_matrix,
-    rule: Any,
-    format: Any,
-    numbering: tuple[int, bool],
-    watching: tuple[bool, list[int]],
-) -> Iterator[str]:
-    """Yield the text of all rows, predicted in blocks so that memory stays small.
-
-    ``watching`` says whether to be quiet, and takes the number of empty rows of every block.
-    """
+def _predict_blocks(
+    model: Any, rows: Dataset, rule: Any, quiet: bool
+) -> Iterator[tuple[int, Ranking]]:
+    """Yield rankings of some rows at a time, with the place of the first, and show progress."""
     from rich.progress import track
 
-    from rmls.cli.prediction_formats import Block
-
-    (first, scores), (quiet, empty) = numbering, watching
-    names = model.classes_.tolist()
     console = notes(quiet)
-    starts = range(0, X.shape[0], BLOCK_ROWS)
+    starts = range(0, rows.n_samples, BLOCK_ROWS)
     silent = quiet or not console.is_terminal or len(starts) == 1
     for start in track(starts, "predicting", console=console, disable=silent, transient=True):
-        ranking = model.rank_sets(X[start : start + BLOCK_ROWS], rule)
-        empty.append(int((ranking.lengths == 0).sum()))
-        yield from format.lines(Block(ranking, first + start, names, scores))
+        yield start, model.rank_sets(rows.take(slice(start, start + BLOCK_ROWS)), rule)

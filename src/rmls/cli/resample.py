@@ -53,12 +53,16 @@ Share = Annotated[
     float | None,
     typer.Option(
         metavar="X",
+        parser=options.number(),
         help="Rows to add or remove, as a share of all; for mlsmote new rows per rare row.",
         show_default="0.25; mlsmote 1",
     ),
 ]
 Neighbors = Annotated[
-    int | None, typer.Option(metavar="K", help="Neighbours, of mlsmote.", show_default="5")
+    int | None,
+    typer.Option(
+        metavar="K", parser=options.whole(1), help="Neighbours, of mlsmote.", show_default="5"
+    ),
 ]
 Labels = Annotated[
     Vote | None, typer.Option(help="Labels of new rows, of mlsmote.", show_default="ranking")
@@ -68,10 +72,21 @@ DrawOption = Annotated[
 ]
 Threshold = Annotated[
     float | None,
-    typer.Option(metavar="S", help="SCUMBLE to split at, of remedial.", show_default="the mean"),
+    typer.Option(
+        metavar="S",
+        parser=options.number(),
+        help="SCUMBLE to split at, of remedial.",
+        show_default="the mean",
+    ),
 ]
 Seed = Annotated[
-    int | None, typer.Option(min=0, metavar="N", help="Random seed.", show_default="0")
+    int | None,
+    typer.Option(
+        metavar="N",
+        parser=options.whole(0, options.LARGEST_SEED),
+        help="Random seed.",
+        show_default="0",
+    ),
 ]
 PartOption = Annotated[
     Part | None,
@@ -126,7 +141,7 @@ def resample(
     before = describe(_rows_to_change(dataset).Y)
     resampled = _resample(dataset, sampler)
     after = describe(_rows_to_change(resampled).Y)
-    save(resampled, output, target_format)
+    save(resampled, output, target_format, overwrite=overwrite)
     _report(dataset.name, method.value, before, after, json)
     note(notes(), "wrote", f"{output}: {describe_size(resampled)}")
 

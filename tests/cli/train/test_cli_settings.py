@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from cli_samples import SMALL
+from cli_samples import SMALL_RMLS
 
 import rmls
 from rmls import models
 from rmls.cli.train.command import SHORTCUTS, Given, read_params
 from rmls.core.options import describe_options
 from rmls.decide import Rule, Threshold, make_rule
+
+RMLS = ("--method", "RMLS")
 
 
 def described(name):
@@ -45,13 +47,13 @@ def test_rmls_takes_any_parameter(data_file, run, tmp_path):
         "class_weight": "balanced", "decision": "threshold=0.5",
     }  # fmt: skip
     given = [text for item in settings.items() for text in ("--set", "=".join(item))]
-    result = run("train", data_file, "-o", tmp_path / "m", *SMALL, *given)
+    result = run("train", data_file, "-o", tmp_path / "m", *SMALL_RMLS, *given)
     assert result.exit_code == 0, result.stderr
     model = rmls.load(tmp_path / "m")
     assert (model.sampler, model.sampler_power, model.replacement) == ("frequency", 0.7, True)
     assert (model.max_label_norm, model.n_iter_no_change, model.calibration) == (2.5, 2, None)
     assert (model.class_weight, model.decision) == ("balanced", Threshold(0.5))
-    assert (model.n_components, model.early_stopping) == (8, True)
+    assert (model.n_components, model.early_stopping) == (8, False)
 
 
 def test_a_shortcut_is_the_parameter_it_stands_for(data_file, run, tmp_path):
@@ -70,7 +72,7 @@ def test_a_shortcut_is_the_parameter_it_stands_for(data_file, run, tmp_path):
         for word in ("--set", f"{parameters[f'--{name}']}={text}")
     ]
     for folder, given in (("short", short), ("long", long)):
-        result = run("train", data_file, "-o", tmp_path / folder, "--quiet", *given)
+        result = run("train", data_file, "-o", tmp_path / folder, "--quiet", *RMLS, *given)
         assert result.exit_code == 0, result.stderr
     assert rmls.load(tmp_path / "short").get_params() == rmls.load(tmp_path / "long").get_params()
 
@@ -118,7 +120,7 @@ def test_a_wrong_setting_is_one_sentence_before_data_are_loaded(
     settings, data_file, fails, tmp_path
 ):
     given = [word for text in settings for word in ("--set", text)]
-    assert WRONG[settings] in fails("train", data_file, "-o", tmp_path / "m", *given)
+    assert WRONG[settings] in fails("train", data_file, "-o", tmp_path / "m", *RMLS, *given)
     assert not (tmp_path / "m").exists()
 
 
@@ -131,7 +133,11 @@ def test_a_wrong_setting_is_one_sentence_before_data_are_loaded(
         ("RMLSRanker", "representation=5", "representation must be an RMLS or None; got int."),
         ("Calibrated", "estimator=kn", "estimator must be one of 'BMLPL', "),
         ("Resampled", "resampler=ROS", "resampler must be one of "),
-        ("GFM", "estimator=3", "GFM takes an estimator of rmls; got int."),
+        (
+            "GFM",
+            "estimator=3",
+            "GFM takes an estimator of rmls or of scikit-learn's kind; got int.",
+        ),
     ],
 )
 def test_a_wrong_setting_of_another_method_too(method, setting, text, data_file, fails, tmp_path):
@@ -148,17 +154,53 @@ def test_a_near_name_is_suggested(arguments, meant, data_file, fails, tmp_path):
     assert sentence.endswith(f"; did you mean {meant}?")
 
 
-def test_help_says_of_a_shortcut_what_rmls_declares(run, monkeypatch):
+def test_help_says_of_a_shortcut_what_its_method_declares(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     lines = run("train", "--help").stdout.splitlines()
-    known = {each.name: each for each in described("RMLS")}
+    known = {
+        method: {each.name: each for each in described(method)} for method in ("RMLS", "RMLSRanker")
+    }
     for shortcut in SHORTCUTS:
-        each = known[shortcut.parameter]
+        each = known[shortcut.explained_by][shortcut.parameter]
         line = next(line for line in lines if f" {shortcut.flag} " in line)
-        default = shortcut.default or str(each.default)
-        assert f"[default: ({default})]" in line
+        assert f"[default: ({each.default})]" in line
         assert all(choice in line for choice in each.option.choices)
         assert ("none" in line) >= (each.option.optional and bool(each.option.choices))
+
+
+def test_help_puts_what_the_default_lacks_under_rmls(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    lines = run("train", "--help").stdout.splitlines()
+    start = next(place for place, line in enumerate(lines) if "Only with --method RMLS" in line)
+    panel = lines[start : start + next(i for i, line in enumerate(lines[start:]) if "╰" in line)]
+    found = {word for line in panel for word in line.split() if word.startswith("--")}
+    lacking = set(models.RMLS.declared_options()) - set(models.RMLSRanker.declared_options())
+    flags = {each.flag for each in SHORTCUTS if each.parameter in lacking}
+    assert found >= flags | {"--paper", "--resume", "--early-stopping"}
+    assert not found & {each.flag for each in SHORTCUTS if each.parameter not in lacking}
+
+
+@pytest.mark.usefixtures("never_loads")
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(("--negatives", "3"), ("--learning-rate", "0.1"), ("--l2", "0"), ("--metric", "p@1")),
+        *(("--activation", "relu"), ("--batch-size", "2")),
+        *(("--early-stopping",), ("--no-validation",), ("--resume",), ("--paper",)),
+    ],
+    ids=" ".join,
+)
+def test_what_only_rmls_has_is_refused_with_its_name(given, data_file, fails, tmp_path):
+    sentence = fails("train", data_file, "-o", tmp_path / "m", *given)
+    assert given[0] in sentence
+    assert sentence.endswith("add --method RMLS.")
+
+
+def test_an_option_of_rmls_serves_another_method_that_has_it(data_file, run, tmp_path):
+    given = ("--method", "WSABIE", "--learning-rate", "0.02", "--passes", "1", "--quiet")
+    result = run("train", data_file, "-o", tmp_path / "m", *given)
+    assert result.exit_code == 0, result.stderr
+    assert rmls.load(tmp_path / "m").learning_rate == 0.02
 
 
 def test_help_needs_no_source(run, monkeypatch):

@@ -1,7 +1,8 @@
-"""`rmls train --method`: any estimator is trained, saved and evaluated as RMLS is."""
+"""`rmls train --method`: any estimator is trained, saved and evaluated as the default is."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from cli_samples import SMALL
 
@@ -19,6 +20,16 @@ def test_another_method_is_trained_and_evaluated(method, data_file, data, run, t
     assert model.classes_.tolist() == data.label_names
     assert model.training_record_["rows"] == 240
     assert run("evaluate", tmp_path / "m", data_file).exit_code == 0
+
+
+def test_the_default_is_a_ranker(data_file, data, run, tmp_path):
+    result = run("train", data_file, "-o", tmp_path / "m", *SMALL)
+    assert result.exit_code == 0, result.stderr
+    found = rmls.load(tmp_path / "m")
+    assert type(found) is rmls.RMLSRanker
+    expected = rmls.RMLSRanker(8, max_iter=3, n_jobs=1).fit(data.train.X, data.train.Y)
+    scores = [model.decision_function(data.test.X) for model in (found, expected)]
+    np.testing.assert_array_equal(*scores)
 
 
 def test_a_ranker_takes_options_and_settings(data_file, run, tmp_path):
@@ -57,6 +68,7 @@ def test_parameters_of_another_method_are_set_by_name(data_file, run, tmp_path):
         (("--method", "COCOA", "--passes", "3", "--components", "9"), "COCOA has no parameter"),
         (("--method", "COCOA", "--set", "n_coupled"), "--set takes name=value"),
         (("--method", "COCOA", "--set", "n_coupled=-1"), "n_coupled must be a whole number"),
+        (("--method", "TextRanker"), "TextRanker takes texts"),
         (("--method", "COCOA", "--resume"), "--resume and --paper are for RMLS"),
         (("--method", "COCOA", "--paper"), "--resume and --paper are for RMLS"),
     ],

@@ -40,7 +40,7 @@ Components = Annotated[
     typer.Option(
         "--k",
         metavar="K…",
-        min=1,
+        parser=options.whole(1),
         help="Lengths of the vectors.",
         show_default="25 50 for enron, else 250 500",
     ),
@@ -55,7 +55,7 @@ Alphas = Annotated[
     list[int] | None,
     typer.Option(
         metavar="N…",
-        min=1,
+        parser=options.whole(1),
         help="Sampling coefficients of the second experiment.",
         show_default="1 to 10",
     ),
@@ -72,10 +72,17 @@ NoAlpha = Annotated[bool, typer.Option("--no-alpha", help="Leave out the second 
 Stratified = Annotated[
     bool, typer.Option("--stratified", help="Stratified folds instead of shuffled ones.")
 ]
-Folds = Annotated[int, typer.Option(metavar="N", min=2, help="Folds of the cross-validation.")]
+Folds = Annotated[
+    int, typer.Option(metavar="N", parser=options.whole(2), help="Folds of the cross-validation.")
+]
 Seeds = Annotated[
     list[int] | None,
-    typer.Option(metavar="N…", min=0, help="Seeds of folds and training.", show_default="0"),
+    typer.Option(
+        metavar="N…",
+        parser=options.whole(0, options.LARGEST_SEED),
+        help="Seeds of folds and training.",
+        show_default="0",
+    ),
 ]
 
 bench_app = typer.Typer(help="Run studies of methods and data sets, and report on them.")
@@ -109,7 +116,7 @@ def paper(
     """
     from dataclasses import replace
 
-    from rmls.bench.study.paper import ALPHAS, DATASETS, UNAVAILABLE, paper_study
+    from rmls.bench.study.paper import ALPHAS, DATASETS, paper_study, unavailable
 
     study = paper_study(
         tuple(datasets or DATASETS),
@@ -124,7 +131,7 @@ def paper(
         folds="stratified" if stratified else "shuffled",
         seeds=tuple(seeds or (0,)),
     )
-    _run_study(limits.apply(study), out, limits, quiet, UNAVAILABLE)
+    _run_study(limits.apply(study), out, limits, quiet, unavailable(tuple(datasets or DATASETS)))
 
 
 @bench_app.command()
@@ -170,7 +177,7 @@ def compare(
     from rmls.bench.run.store import read_results
     from rmls.bench.tables.compare import compare as compare_records
     from rmls.bench.tables.comparison_tables import comparison_tables
-    from rmls.cli.bench.tables import print_tables
+    from rmls.report.terminal import print_tables
 
     chosen = {} if metrics is None else {"metrics": options.read_list("--metrics", metrics)}
     comparison = compare_records(read_results(before), read_results(after), **chosen)

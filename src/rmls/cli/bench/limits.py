@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rmls.cli.shared.options import number, whole
+
 if TYPE_CHECKING:
     from rmls.bench.study.grid import Study
 
@@ -22,10 +24,11 @@ class Limits:
     """What the runs of a study may take; None leaves it to the study."""
 
     jobs: Annotated[
-        int, _option("--jobs", "Runs at a time; timings are cleanest with 1.", "N", min=1)
+        int, _option("--jobs", "Runs at a time; timings are cleanest with 1.", "N", parser=whole(1))
     ] = 1
     threads: Annotated[
-        int | None, _option("--threads", "Threads of one run.", "N", min=1, show_default="1")
+        int | None,
+        _option("--threads", "Threads of one run.", "N", parser=whole(1), show_default="1"),
     ] = None
     time_limit: Annotated[
         float | None,
@@ -33,6 +36,7 @@ class Limits:
             "--time-limit",
             "End a run after this time; it is marked as failed.",
             "SECONDS",
+            parser=number(0),
             show_default="1800",
         ),
     ] = None

@@ -9,20 +9,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 import os
+import re
+import signal
+import stat
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import IO, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from rmls.core.errors import InputError, RmlsError, RmlsWarning
-from rmls.core.files import replacing_text, text_over
+from rmls.core.files import replacing_text, resolve_target, text_over
 
 NOTE_WIDTH = 10
+# A word in a message; longer ones come from damaged input.
+LONG = 300
 EXIT_INTERNAL = 1
 EXIT_ERROR = 2
 # As shells do: 128 plus the signal, SIGINT (2) and SIGPIPE (13).
@@ -30,6 +37,7 @@ EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 DEBUG = "RMLS_DEBUG"
 STDOUT = Path("-")
+DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]{1,4})")
 
 
 def results() -> Console:
@@ -72,6 +80,11 @@ class PlainFailures(TyperGroup):
             code = super().main(*args, **kwargs)
         sys.exit(code or 0)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse; ``help COMMAND`` is the help of that command."""
+        asks_help = args[:1] == ["help"]
+        return super().parse_args(ctx, [*args[1:], "--help"] if asks_help else args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command."""
         # Typer ends a broken pipe and Ctrl-C in its own way further up.
@@ -90,15 +103,15 @@ def plain_failures() -> Iterator[None]:
     except typer.Exit:
         raise
     except (KeyboardInterrupt, typer.Abort):
-        _show_traceback()
+        show_traceback()
         _fail("interrupted.", EXIT_INTERRUPTED)
     except BrokenPipeError:
-        _show_traceback()
+        show_traceback()
         # The interpreter flushes stdout once more at its end.
         _discard_stdout()
         raise SystemExit(EXIT_BROKEN_PIPE) from None
     except Exception as error:
-        _show_traceback()
+        show_traceback()
         _fail(*describe_failure(error))
 
 
@@ -145,6 +158,9 @@ def describe_failure(error: Exception) -> tuple[str, int]:
 def _describe_usage(error: Any) -> str:
     """Return the message of the option parser, with the help to look at."""
     message = _one_line(error.format_message()).rstrip(".")
+    # Our own sentences begin with "it"; "Value error" is a title of the parser.
+    message = re.sub(r"^Invalid value for '([^']+)'[^:]*: it must ", r"\1 must ", message)
+    message = message.replace(": Value error, ", ": ", 1)
     context = getattr(error, "ctx", None)
     return f"{message} (see {context.command_path} --help)." if context else f"{message}."
 
@@ -155,10 +171,14 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Return a text as one line, in which no word is longer than any path needs to be."""
+    return " ".join(
+        word if len(word) <= LONG else f"{word[:200]}…{word[-80:]}" for word in text.split()
+    )
 
 
-def _show_traceback() -> None:
+def show_traceback() -> None:
+    """Print where the current exception comes from, if that is asked for."""
     if os.environ.get(DEBUG, "0") not in ("", "0"):
         traceback.print_exc()
 
@@ -167,6 +187,43 @@ def _discard_stdout() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
+
+
+class CtrlC:
+    """Ctrl-C inside the block: an exception, or once ``waits`` is set something for later.
+
+    Attributes
+    ----------
+    waits : bool
+        Set when there is something that must be written; a second Ctrl-C ends that too.
+    held : bool
+        Whether Ctrl-C was pressed while it waits.
+    """
+
+    def __init__(self) -> None:
+        self.waits = self.held = False
+        self._before: Any = None
+
+    def __enter__(self) -> CtrlC:
+        from rmls.models.shared.progress import hands_over, press_again
+
+        self._hands_over, self._press_again = hands_over, press_again
+        # Only the main thread hears signals and may say what becomes of them.
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _press(self, _: int, frame: FrameType | None) -> None:
+        if self.waits and not self.held:
+            self.held = True
+        elif self._hands_over(frame):
+            self._press_again()
+        else:
+            raise KeyboardInterrupt
 
 
 def show_help_without_command(context: typer.Context) -> None:
@@ -179,12 +236,16 @@ def show_help_without_command(context: typer.Context) -> None:
         raise typer.Exit
 
 
-def check_file_target(path: Path, overwrite: bool) -> None:
-    """Refuse a file that cannot be written, or that exists already."""
-    if path == STDOUT:
+def check_file_target(path: Path, overwrite: bool, *, streams: bool = False) -> None:
+    """Refuse a file that cannot be written, or that exists already.
+
+    ``streams`` lets stdout, pipes and devices pass, which are written to as they are.
+    """
+    if streams and is_stream(path):
         return
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the name of a file.")
+    resolve_target(path)
     _check_parent(path)
     if path.is_file() and not overwrite:
         raise InputError(f"{path} exists; choose another name or give --overwrite.")
@@ -198,7 +259,7 @@ def check_model_target(path: Path, overwrite: bool) -> None:
     if path.is_dir() and any(path.iterdir()) and not overwrite:
         raise InputError(
             f"{path} exists; choose another name, or give --overwrite to replace the model "
-            "or --resume to continue its training."
+            "or --method RMLS --resume to continue its passes."
         )
 
 
@@ -210,17 +271,37 @@ def _check_parent(path: Path) -> None:
         raise InputError(f"{path} cannot be written: no permission to write to {parent}.")
 
 
+def is_stream(path: Path) -> bool:
+    """Tell what must be written to from what is replaced by a rename: stdout, pipes, terminals."""
+    if path == STDOUT or _descriptor(path) is not None:
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+
+
+def _descriptor(path: Path) -> int | None:
+    """Return the number of the open file that a path such as /dev/stdout stands for."""
+    # By its name: behind it may be a file, to which the shell wants the text appended.
+    found = DESCRIPTOR.fullmatch(os.path.abspath(path))
+    return {"stdout": 1, "stderr": 2}.get(found[1]) or int(found[2]) if found else None
+
+
 @contextmanager
 def open_output(path: Path) -> Iterator[IO[str]]:
     """Open a UTF-8 text file that appears under its name at the end; ``-`` is stdout."""
+    number = _descriptor(path)
     if path == STDOUT:
         yield from _open_stdout()
-    elif path.exists() and not path.is_file():
-        # A device or a pipe must be written to; a rename would replace it.
-        with open(path, "w", encoding="utf-8", newline="") as stream:
+    elif number is not None or is_stream(path):
+        sys.stdout.flush()
+        place = os.dup(number) if number is not None else path
+        with open(place, "w", encoding="utf-8", newline="") as stream:
             yield stream
     else:
-        with replacing_text(path.resolve()) as stream:
+        with replacing_text(path) as stream:
             yield stream
 
 

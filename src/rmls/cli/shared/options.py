@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from math import inf, isfinite, nan
+from typing import TypeVar
 
+# Counts that a user can mean; what they need in memory is asked for elsewhere.
+LARGEST = 999_999_999
+LARGEST_SEED = 2**63 - 1
+Number = TypeVar("Number", int, float)
 RULES = "f1, cardinality, top_3, threshold=SCORE, macro_f1, psp@5, tail@5=0.3, …"
 Command = Callable[..., None]
 REFERENCE = re.compile(r"As for `(\w+)`\.")
@@ -33,6 +39,7 @@ REFERENCE = re.compile(r"As for `(\w+)`\.")
 FAMILIES = {
     "rmls": "RMLS",
     "ranker": "RMLS",
+    "text": "Texts",
     "lsdr": "Label space reduction",
     "embedding": "Embeddings",
     "ensembles": "Ensembles for imbalance",
@@ -51,7 +58,7 @@ class Part(str, Enum):
 
 
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="A data file, or the name of a data set.")
+    str, typer.Argument(metavar="DATA", help="A data file, - for stdin, or a data set's name.")
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a trained model.")]
 PartOption = Annotated[
@@ -60,6 +67,17 @@ PartOption = Annotated[
 From = Annotated[
     str | None,
     typer.Option("--from", metavar="FORMAT", help="Format of the data, if its ending misleads."),
+]
+IndexBase = Annotated[
+    int | None,
+    typer.Option(
+        "--index-base",
+        metavar="0|1",
+        min=0,
+        max=1,
+        help="The first index of svmlight text.",
+        show_default="that of the model, or guessed",
+    ),
 ]
 To = Annotated[
     str | None,
@@ -103,17 +121,74 @@ def decision_for(model: Any, text: str | None) -> str | Rule | None:
     return None if text == own.name == "threshold" else wanted
 
 
-def read_number(option: str, text: str) -> float:
+def read_number(option: str, text: str, minimum: float = -inf, maximum: float = inf) -> float:
     """Return a finite number, or raise a sentence that names the option."""
-    from math import isfinite
-
     try:
-        number = float(text)
+        value = float(text)
     except ValueError:
-        number = float("nan")
-    if not isfinite(number):
-        raise InputError(f"{option} must be a number; got {text!r}.")
-    return number
+        value = nan
+    if isfinite(value) and minimum <= value <= maximum:
+        return value
+    bounded = isfinite(minimum)
+    wanted = f"a number from {minimum:,} to {maximum:,}" if bounded else "a number"
+    raise InputError(f"{option} must be {wanted}; got {shorten(text)!r}.")
+
+
+def read_whole(option: str, text: str, minimum: int, maximum: int = LARGEST) -> int:
+    """Return a whole number, or raise a sentence that names the option.
+
+    Examples
+    --------
+    >>> read_whole("--worst", "20", 1)
+    20
+    >>> read_whole("--worst", "0", 1)
+    Traceback (most recent call last):
+    rmls.core.errors.InputError: --worst must be a whole number from 1 to 999,999,999; got '0'.
+    """
+    digits = text.strip()
+    # int takes underscores and other scripts too, and refuses thousands of digits in its own words.
+    is_plain = digits.isascii() and digits.removeprefix("-").isdigit() and len(digits) < 30
+    if not is_plain or not minimum <= int(digits) <= maximum:
+        wanted = f"a whole number from {minimum:,} to {maximum:,}"
+        raise InputError(f"{option} must be {wanted}; got {shorten(text)!r}.")
+    return int(digits)
+
+
+def whole(minimum: int, maximum: int = LARGEST) -> Callable[[Any], int]:
+    """Return what typer reads a whole number with: ``typer.Option(parser=whole(1))``."""
+
+    def parse(value: Any) -> int:
+        return _in_words_of_typer(lambda: read_whole("it", str(value), minimum, maximum))
+
+    return parse
+
+
+def number(minimum: float = -LARGEST, maximum: float = LARGEST) -> Callable[[Any], float]:
+    """Return what typer reads a number with: ``typer.Option(parser=number(0))``."""
+
+    def parse(value: Any) -> float:
+        return _in_words_of_typer(lambda: read_number("it", str(value), minimum, maximum))
+
+    return parse
+
+
+def _in_words_of_typer(read: Callable[[], Number]) -> Number:
+    try:
+        return read()
+    except InputError as error:
+        # typer puts the name of the option in front.
+        raise typer.BadParameter(str(error)) from error
+
+
+def shorten(text: str, limit: int = 50) -> str:
+    """Return the beginning of a long text.
+
+    Examples
+    --------
+    >>> shorten("9" * 5000, 5)
+    '99999…'
+    """
+    return text if len(text) <= limit else text[:limit] + "…"
 
 
 def read_list(option: str, text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from rmls.imbalance import ImbalanceReport
-    from rmls.metrics import EvaluationReport
+    from rmls.metrics import EvaluationReport, LabelReport
 
 GROUP_STYLES = {"head": "green", "torso": "yellow", "tail": "red"}
 SHORT = {
@@ -21,6 +21,17 @@ SHORT = {
     "precision": "P",
     "psp": "PSP",
     "ndcg": "nDCG",
+}
+
+LABEL_COLUMNS = {
+    "train_rows": "train",
+    "test_rows": "test",
+    "predicted": "predicted",
+    "precision": "P",
+    "recall": "R",
+    "f1": "F1",
+    "mean_probability": "prob.",
+    "observed_share": "share",
 }
 
 
@@ -104,6 +115,24 @@ def metric_table(report: EvaluationReport, baseline: EvaluationReport | None = N
     for name, row in zip(report.totals, cells, strict=True):
         table.add_row(short_name(name) if baseline else name, *row)
     return table
+
+
+def label_table(report: LabelReport) -> Table:
+    """Return a line for every label: its rows, its figures, and whether its probabilities hold."""
+    table = _table()
+    table.add_column("label", no_wrap=True, overflow="ellipsis", max_width=24)
+    shown = {name: title for name, title in LABEL_COLUMNS.items() if name in report.columns}
+    for title in shown.values():
+        table.add_column(title, justify="right", no_wrap=True)
+    for row in report.rows():
+        table.add_row(str(row["label"]), *(_figure(row[name]) for name in shown))
+    return table
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
 
 
 def short_name(name: str) -> str:

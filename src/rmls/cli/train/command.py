@@ -13,18 +13,24 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand
 
-from rmls.cli.shared import options
+from rmls.cli.shared import options, texts
 from rmls.cli.shared.options import RULES, option, read_decision, suggest, takes
 from rmls.core.documented import Documented, read_parameters, read_source_doc
 from rmls.core.errors import InputError
 
-METHOD = "Method (with the defaults of RMLS)"
+METHOD = "Method (the defaults are those of RMLSRanker in Python)"
 HELD_OUT = "Held-out rows"
+ONLY_RMLS = "Only with --method RMLS (the defaults are its own)"
 Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="MODEL", help="The folder to write.")
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Continue the interrupted training of MODEL.")
+    bool,
+    typer.Option(
+        "--resume",
+        help="Continue the interrupted training of MODEL.",
+        rich_help_panel=ONLY_RMLS,
+    ),
 ]
 Method = Annotated[
     str,
@@ -44,18 +50,30 @@ Paper = Annotated[
     bool,
     typer.Option(
         "--paper",
-        help="Settings of the published study; with --no-validation exactly those.",
-        rich_help_panel=METHOD,
+        help="Settings of the published study.",
+        rich_help_panel=ONLY_RMLS,
     ),
 ]
 NoValidation = Annotated[
-    bool, typer.Option("--no-validation", help="Train on every row.", rich_help_panel=HELD_OUT)
+    bool,
+    typer.Option("--no-validation", help="No early stopping, the default.", hidden=True),
 ]
 EarlyStopping = Annotated[
     bool,
     typer.Option(
         "--early-stopping",
-        help="Stop when the metric has not risen for n_iter_no_change passes.",
+        help="Hold rows out, measure them after every pass, keep the best; stop when "
+        "n_iter_no_change passes brought no rise.",
+        rich_help_panel=ONLY_RMLS,
+    ),
+]
+
+
+TestShare = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Keep this share of the rows, stratified, out of the training and measure them.",
         rich_help_panel=HELD_OUT,
     ),
 ]
@@ -72,11 +90,9 @@ class Shortcut(NamedTuple):
         The parameter of the estimator.
     metavar : str
     panel : str or None
-        Where the help shows it.
+        Where the help shows it; `ONLY_RMLS` says whose parameter it is.
     help : str
         Where the command line takes more than the declaration says.
-    default : str
-        Where the command line does not take the default of the estimator.
     """
 
     flag: str
@@ -84,7 +100,6 @@ class Shortcut(NamedTuple):
     metavar: str
     panel: str | None = METHOD
     help: str = ""
-    default: str = ""
 
     @property
     def name(self) -> str:
@@ -95,7 +110,12 @@ class Shortcut(NamedTuple):
         """Return the help and the default in words, from the docstring of the estimator."""
         names = [*entry.choices, *(["none"] if entry.choices and entry.optional else [])]
         listed = f"{entry.summary.rstrip('.')}: {', '.join(names)}." if names else entry.summary
-        return self.help or listed, self.default or (entry.default or "").strip('"')
+        return self.help or listed, (entry.default or "").strip('"')
+
+    @property
+    def explained_by(self) -> str:
+        """The method whose docstring describes it."""
+        return "RMLS" if self.panel == ONLY_RMLS else "RMLSRanker"
 
     def as_option(self) -> Parameter:
         """Return what typer reads; the help is written when it is asked for."""
@@ -107,35 +127,46 @@ class Shortcut(NamedTuple):
 SHORTCUTS = (
     Shortcut("--components", "n_components", "N"),
     Shortcut("--passes", "max_iter", "N"),
-    Shortcut("--negatives", "negatives_per_positive", "NUMBER"),
-    Shortcut("--learning-rate", "learning_rate", "NUMBER"),
-    Shortcut("--l2", "l2", "NUMBER"),
+    Shortcut("--negatives", "negatives_per_positive", "NUMBER", ONLY_RMLS),
+    Shortcut("--learning-rate", "learning_rate", "NUMBER", ONLY_RMLS),
+    Shortcut("--l2", "l2", "NUMBER", ONLY_RMLS),
     Shortcut("--loss", "loss", "NAME"),
-    Shortcut("--activation", "activation", "NAME"),
+    Shortcut("--activation", "activation", "NAME", ONLY_RMLS),
     Shortcut("--normalize", "normalize", "NAME"),
-    Shortcut("--batch-size", "batch_size", "N"),
+    Shortcut("--batch-size", "batch_size", "N", ONLY_RMLS),
     Shortcut("--decision", "decision", "RULE", help=f"How predict cuts: {RULES}"),
     Shortcut("--calibration", "calibration", "NAME"),
-    Shortcut("--metric", "validation_metric", "NAME", HELD_OUT),
+    Shortcut("--metric", "validation_metric", "NAME", ONLY_RMLS),
     Shortcut("--validation", "validation_fraction", "SHARE", HELD_OUT),
     Shortcut("--seed", "random_state", "N", None),
-    Shortcut("--jobs", "n_jobs", "N", None, default="-1"),
+    Shortcut("--jobs", "n_jobs", "N", None),
 )
+
+DOCUMENTED = {"RMLS": "rmls.models.rmls.rmls", "RMLSRanker": "rmls.models.ranker.ranker"}
+# Options that stand for parameters which of these two only RMLS has.
+FLAGS_OF_RMLS = {
+    *(shortcut.flag for shortcut in SHORTCUTS if shortcut.panel == ONLY_RMLS),
+    *("--early-stopping", "--no-validation"),
+}
 
 
 class ExplainsShortcuts(TyperCommand):
-    """A command whose help says of every shortcut what the docstring of RMLS says."""
+    """A command whose help says of every shortcut what the docstring of its method says."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
-        # Importing RMLS would take seconds; reading its source takes some milliseconds.
-        documented = read_parameters(read_source_doc("rmls.models.rmls.rmls", "RMLS"))
+        # Importing the methods would take seconds; reading their source takes some milliseconds.
+        documented = {
+            name: read_parameters(read_source_doc(module, name))
+            for name, module in DOCUMENTED.items()
+        }
         shortcuts = {shortcut.name: shortcut for shortcut in SHORTCUTS}
         parameters: list[Any] = self.params
         for parameter in parameters:
             shortcut = shortcuts.get(str(parameter.name))
-            if shortcut is not None and shortcut.parameter in documented:
-                explained = shortcut.explain(documented[shortcut.parameter])
+            entries = {} if shortcut is None else documented[shortcut.explained_by]
+            if shortcut is not None and shortcut.parameter in entries:
+                explained = shortcut.explain(entries[shortcut.parameter])
                 parameter.help, parameter.show_default = explained
         super().format_help(ctx, formatter)
 
@@ -179,6 +210,11 @@ def read_params(estimator: Any, given: Iterable[Given]) -> dict[str, Any]:
     options = estimator.declared_options()
     params = {}
     for source, name, text in given:
+        if name not in options and source in FLAGS_OF_RMLS:
+            raise InputError(
+                f"{source} is for RMLS, and {estimator.__name__} has no parameter {name!r}; "
+                "add --method RMLS."
+            )
         if name not in options:
             raise InputError(
                 f"{source}: {estimator.__name__} has no parameter {name!r}; "
@@ -218,40 +254,68 @@ def train(
     *,
     data: options.Data,
     output: Output,
-    method: Method = "RMLS",
+    method: Method = "RMLSRanker",
     settings: Settings = None,
     shortcuts: dict[str, str | None],
     paper: Paper = False,
     no_validation: NoValidation = False,
     early_stopping: EarlyStopping = False,
+    test_share: TestShare = None,
     resume: Resume = False,
     overwrite: options.Overwrite = False,
     part: options.PartOption = None,
     source_format: options.From = None,
+    index_base: options.IndexBase = None,
+    text: texts.Text = None,
+    labels: texts.Labels = None,
+    separator: texts.Separator = None,
+    encoding: texts.Encoding = None,
+    delimiter: texts.Delimiter = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Learn a model from DATA and write it to a folder.
 
-    Uses the training rows where DATA is split, otherwise all. RMLS holds out
-    a tenth of them to measure every pass; Ctrl-C keeps what is learned so far,
-    and --resume continues.
+    DATA is a table of texts and labels (CSV, JSON lines, Parquet, Excel, a
+    folder of texts) or a data set of features. Uses the training rows where
+    DATA is split, otherwise all. Parameters that are not given have the
+    defaults of Python. Ctrl-C keeps the best model there
+    is so far; --method RMLS --resume continues the passes of RMLS.
     """
     from rmls.cli.shared.console import check_model_target
+    from rmls.cli.shared.data import reads_texts
     from rmls.cli.shared.options import find_estimator
+    from rmls.cli.split import check_test_share
     from rmls.cli.train.run import Run, new_training, resumed_training, run_training
 
     if no_validation and (early_stopping or shortcuts["validation"] is not None):
         raise InputError("--no-validation excludes --early-stopping and --validation.")
+    if test_share is not None:
+        check_test_share(test_share)
     stopping = {"--no-validation": no_validation, "--early-stopping": early_stopping}
     # --set comes last and wins over a shortcut.
     given = [*_list_given(shortcuts, stopping), *parse_settings(settings or [])]
     estimator = find_estimator(method)
+    reading = texts.Reading(text, labels, None, separator, encoding, delimiter, source_format)
+    if reads_texts(data, reading):
+        if resume:
+            raise InputError("--resume continues a training on features; train on the texts again.")
+        from rmls.cli.train.texts import TextRun, train_on_texts
+
+        check_model_target(output, overwrite)
+        table = TextRun(data, output, part, None, None, quiet, overwrite, reading=reading)
+        train_on_texts(table, estimator, given, paper=paper, test_share=test_share)
+        return
+    if estimator.__name__ == "TextRanker":
+        raise InputError(f"TextRanker takes texts, and {data} holds numbers; use RMLSRanker.")
     if resume:
+        if test_share is not None:
+            raise InputError("--resume keeps the rows of the model; drop --test-share.")
         training = resumed_training(estimator, given, paper=paper, folder=output, data=data)
     else:
         check_model_target(output, overwrite)
-        training = new_training(estimator, given, paper=paper, stops_early=early_stopping)
-    run_training(Run(data, output, part, source_format, quiet), training)
+        training = new_training(estimator, given, paper=paper, test_share=test_share)
+    run = Run(data, output, part, source_format, index_base, quiet, overwrite or resume)
+    run_training(run, training)
 
 
 def _list_given(shortcuts: dict[str, str | None], stopping: dict[str, bool]) -> Iterator[Given]:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rmls
-from rmls.cli.train.run import Training
+from rmls.cli.shared.console import CtrlC
+from rmls.cli.shared.options import Part
+from rmls.cli.train.run import Division, Training
 from rmls.core.errors import InputError
 from rmls.core.resources import count_threads
 from rmls.core.sparse import label_counts
@@ -15,7 +17,6 @@ from rmls.core.words import count, size
 from rmls.metrics import get_metric
 from rmls.models import RMLS
 from rmls.models.rmls.sampling import count_passes
-from rmls.models.rmls.sgd import TrainingInterrupted
 
 if TYPE_CHECKING:
     from rmls.datasets import Dataset
@@ -30,23 +31,16 @@ class PassTraining(Training):
     Parameters
     ----------
     model : RMLS
-    stops_early : bool
-        Whether ``n_iter_no_change`` counts; otherwise all passes are made and the best is kept.
     """
 
     model: RMLS
 
-    def __init__(self, model: RMLS, stops_early: bool) -> None:
+    def __init__(self, model: RMLS) -> None:
         super().__init__(model)
         check_metric(model.validation_metric)
-        self.stops_early = stops_early
         self.n_before = 0
-
-    def prepare(self, dataset: Dataset) -> None:
-        """Give early stopping the patience of all passes."""
-        if not self.stops_early:
-            passes = count_passes(self.model.max_iter, dataset.n_samples)
-            self.model.set_params(n_iter_no_change=passes)
+        self.can_resume = True
+        self.nothing_to_save = "no further pass was complete"
 
     def announce(self, dataset: Dataset) -> Iterator[tuple[str, str]]:
         """Yield the sizes of the model, and which passes are made over which rows."""
@@ -66,15 +60,17 @@ class PassTraining(Training):
         passes = f"passes {self.n_before + 1} to {count_passes(model.max_iter, dataset.n_samples)}"
         yield "training", f"{rows}, {passes}, {count(count_threads(model.n_jobs), 'thread')}"
 
-    def fit(self, dataset: Dataset, quiet: bool) -> list[Warning]:
+    def fit(self, dataset: Dataset, quiet: bool, ctrl_c: CtrlC) -> None:
         """Train and show every pass; Ctrl-C ends it, and the passes made so far are kept."""
-        self.model.set_params(verbose=0 if quiet else 1)
-        seen = super().fit(dataset, quiet)
-        # Settings of this run; the saved model has its own.
-        self.model.set_params(verbose=0, warm_start=False)
-        self.interrupted = any(isinstance(warning, TrainingInterrupted) for warning in seen)
-        self.is_worth_saving = not self.interrupted or self.model.n_iter_ > self.n_before
-        return seen
+        super().fit(dataset, quiet, ctrl_c)
+        # A setting of this run; the saved model has its own.
+        self.model.set_params(warm_start=False)
+        self.is_worth_saving = not self.interrupted or self.has_more
+
+    @property
+    def has_more(self) -> bool:
+        """Tell whether the model has made a pass."""
+        return bool(self.model.n_iter_ > self.n_before)
 
     def record(self) -> dict[str, Any]:
         """Return the passes, and the loss and the metric after each of them."""
@@ -83,7 +79,6 @@ class PassTraining(Training):
             held_out = {"metric": model.validation_metric, "curve": list(model.validation_curve_)}
         return {
             "passes": model.n_iter_,
-            "interrupted": self.interrupted,
             "loss_curve": list(model.loss_curve_),
             "held_out": held_out,
         }
@@ -120,10 +115,23 @@ class ResumedTraining(PassTraining):
         if fixed:
             raise InputError(f"--resume keeps the settings of the model; {fixed[0]} cannot change.")
         model.set_params(**params, warm_start=True)
-        super().__init__(model, stops_early=True)
+        super().__init__(model)
         self.folder, self.data, self.n_before = folder, data, model.n_iter_
+        self.earlier = model.training_record_ or {}
+        if self.earlier.get("part") in [part.value for part in Part]:
+            self.part = Part(self.earlier["part"])
+        share, seed = self.earlier.get("test_share"), self.earlier.get("test_seed")
+        if isinstance(share, float) and isinstance(seed, int):
+            self.division = Division(share, seed)
         total = count_passes(model.max_iter, model.n_samples_)
-        if model.n_iter_ >= total:
+        # Interrupted after the last pass: what is missing is the calibration.
+        self.only_calibrates = (
+            model.n_iter_ >= total
+            and model.calibration is not None
+            and model._calibration is None
+            and self.earlier.get("interrupted") is True
+        )
+        if model.n_iter_ >= total and not self.only_calibrates:
             raise InputError(
                 f"{folder} has made {model.n_iter_} of {total} passes; ask for more with --passes."
             )
@@ -142,6 +150,24 @@ class ResumedTraining(PassTraining):
                 f"{self.data} is not the data that {self.folder} was trained on; resume with the "
                 "same rows, or train a new model."
             )
+
+    def announce(self, dataset: Dataset) -> Iterator[tuple[str, str]]:
+        """Yield what is made up for."""
+        if self.only_calibrates:
+            return iter([("training", "all passes are made; probabilities are calibrated")])
+        return super().announce(dataset)
+
+    def learn(self, dataset: Dataset) -> None:
+        """Make the passes that are missing, or what follows on them."""
+        if self.only_calibrates:
+            self.model._calibrate_later(dataset.X, dataset.Y, dataset.label_names)
+        else:
+            super().learn(dataset)
+
+    @property
+    def has_more(self) -> bool:
+        """Tell whether the model learned something."""
+        return super().has_more or (self.only_calibrates and not self.interrupted)
 
 
 def check_metric(name: str) -> None:

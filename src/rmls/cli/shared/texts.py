@@ -1,0 +1,118 @@
+"""Tables of texts on the command line: their options, and rows that a model can take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rmls.cli.shared.options import read_list
+
+if TYPE_CHECKING:
+    from rmls.datasets import Dataset
+    from rmls.datasets.tables import TextTable
+
+PANEL = "Tables of texts"
+
+
+def _option(*names: str, metavar: str, help: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=PANEL)
+
+
+Text = Annotated[
+    str | None,
+    _option("--text", metavar="COLUMNS", help="The columns with the texts, separated by commas."),
+]
+Labels = Annotated[
+    str | None,
+    _option("--labels", metavar="COLUMNS", help="The column with the labels, or all 0/1 columns."),
+]
+Id = Annotated[str | None, _option("--id", metavar="COLUMN", help="The column that names rows.")]
+Separator = Annotated[
+    str | None, _option("--separator", metavar="TEXT", help="What parts the labels of a cell.")
+]
+Encoding = Annotated[
+    str | None, _option("--encoding", metavar="NAME", help="Encoding of the file; UTF-8 as a rule.")
+]
+Delimiter = Annotated[
+    str | None, _option("--delimiter", metavar="TEXT", help="What parts the cells of a row.")
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read; None is found out.
+
+    Attributes
+    ----------
+    text, labels, id, separator, encoding, delimiter, format : str or None
+    """
+
+    text: str | None = None
+    labels: str | None = None
+    id: str | None = None
+    separator: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    format: str | None = None
+
+    def options(self, **more: Any) -> dict[str, Any]:
+        """Return the options of `rmls.datasets.iterate_texts`, with some more."""
+        return {
+            "text": self.text and read_list("--text", self.text),
+            "labels": self.labels and read_list("--labels", self.labels),
+            "id": self.id,
+            "separator": self.separator,
+            "encoding": self.encoding,
+            "delimiter": self.delimiter,
+            "format": self.format,
+            **more,
+        }
+
+    def iterate(self, data: str, **more: Any) -> Iterator[TextTable]:
+        """Yield the rows of a table, some at a time."""
+        from rmls.datasets.tables import iterate_texts
+
+        yield from iterate_texts(data, **self.options(**more))
+
+
+def as_dataset(labels: list[list[str]], X: Any, name: str) -> Dataset:
+    """Return texts as numbers, with the names of their labels."""
+    from rmls.core.labels import read_labels
+    from rmls.datasets import Dataset
+
+    if not any(labels):
+        return Dataset(X, name=name)
+    space, Y = read_labels(labels)
+    return Dataset(X, Y, label_names=[str(label) for label in space.names], name=name)
+
+
+def is_text_model(model: Any) -> bool:
+    """Tell whether a model takes texts."""
+    return hasattr(model, "features_") and hasattr(model, "estimator_")
+
+
+def load_texts_for_model(model: Any, data: str, reading: Reading) -> tuple[Any, Dataset]:
+    """Return the estimator inside a model for texts, and the rows of a table as its numbers."""
+    from scipy import sparse
+
+    parts, labels = [], []
+    for table in reading.iterate(data, needs_labels=True, expected=model.features_.fields_):
+        # Chunk by chunk: the texts themselves may not fit into memory.
+        parts.append(model.features_.transform(rows_for_model(model, table)))
+        labels += table.labels or []
+    estimator = model.estimator_
+    # What was trained on is written down once, with the whole model.
+    estimator.training_record_ = model.training_record_
+    return estimator, as_dataset(labels, sparse.vstack(parts, format="csr"), Path(data).name)
+
+
+def rows_for_model(model: Any, table: TextTable) -> Any:
+    """Return the texts of a table as a model takes them: by field, or as texts of their own."""
+    known = model.features_.fields_
+    if len(table.fields) == 1 and (known is None or table.fields[0] not in known):
+        return [text for (text,) in table.texts]
+    return table.columns

@@ -1,0 +1,181 @@
+"""Training from texts: the rows of a table become numbers, the model is saved with both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from rmls.cli.shared.options import Part
+from rmls.cli.shared.texts import Reading, as_dataset
+from rmls.cli.train.command import Given
+from rmls.cli.train.run import Rows, Run, Training, new_training, run_training
+from rmls.core.errors import InputError
+from rmls.core.words import count
+from rmls.features import TextFeatures
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rmls.datasets import Dataset
+    from rmls.features.text.scanning import ScannedTexts
+
+# In so many rows at least one label comes again, unless it is no column of labels.
+MANY_ROWS = 100
+
+
+@dataclass(frozen=True)
+class TextRun(Run):
+    """One call of `rmls train` with a table of texts.
+
+    Attributes
+    ----------
+    reading : Reading
+        How the table is read.
+    features : TextFeatures
+        Fitted to the training texts when they are loaded.
+    """
+
+    reading: Reading = field(default_factory=Reading)
+    features: TextFeatures = field(default_factory=TextFeatures)
+
+    def load(self, training: Training) -> Rows:
+        """Return the rows as numbers; rows without labels cannot be learned from."""
+        if self.part is not None:
+            raise InputError("--part is for data sets that are split; a table of texts is not.")
+        features = self.features
+        labels: list[list[str]] = []
+        texts = features.scan(self._labelled(labels))
+        _check_repeated(self.data, labels)
+        name = Path(self.data).name
+        if training.division is None:
+            return Rows(self._fit(features, texts, labels, name), Part.ALL, None, None)
+        is_test = _choose_test_rows(labels, *training.division)
+        for_test, for_training = texts.divide(is_test)
+        own = [names for names, test in zip(labels, is_test, strict=True) if not test]
+        train = self._fit(features, for_training, own, f"{name}/train")
+        kept = [names for names, test in zip(labels, is_test, strict=True) if test]
+        test = as_dataset(kept, features.transform(for_test), f"{name}/test")
+        return Rows(train, Part.ALL, test, None)
+
+    def _labelled(self, labels: list[list[str]]) -> Iterator[dict[str, list[str]]]:
+        """Yield the texts that have labels, some at a time; adds their labels to ``labels``."""
+        n_rows = 0
+        for table in self.reading.iterate(self.data, needs_labels=True):
+            if not n_rows:
+                for text in table.found:
+                    self.say("found", text)
+            n_rows += len(table)
+            found = table.labels or []
+            known = [row for row, names in enumerate(found) if names]
+            labels += [found[row] for row in known]
+            yield (table if len(known) == len(table) else table.take(known)).columns
+        if not labels:
+            raise InputError(f"{self.data}: no row has a label; there is nothing to learn from.")
+        if len(labels) < n_rows:
+            left = count(n_rows - len(labels), "row")
+            self.say("note", f"{left} without labels left out; rmls suggest can label them")
+
+    def _fit(
+        self, features: TextFeatures, texts: ScannedTexts, labels: list[list[str]], name: str
+    ) -> Dataset:
+        X = features.fit_transform(texts)
+        if not X.shape[1]:
+            raise InputError(f"{self.data}: the texts hold no words to learn from.")
+        language = f", {features.language_} word endings removed" if features.language_ else ""
+        self.say("words", f"{features.n_terms_:,} different{language}")
+        return as_dataset(labels, X, name)
+
+    def measure(self, model: Any, rows: Rows) -> None:
+        """Print a review of the model on the rows kept out, and write it as a page."""
+        from rmls.cli.shared.console import results
+        from rmls.core.files import write_text
+        from rmls.review import review_model
+
+        if rows.test is None:
+            return
+        review = review_model(model, rows.test, rows.train, n_jobs=getattr(model, "n_jobs", None))
+        name = Path(self.data).name
+        review.print(results(), name)
+        write_text(self.page, review.html(name))
+        self.say("wrote", f"{self.page}: the same as a page")
+
+    @property
+    def page(self) -> Path:
+        """Where the review is written: beside the model."""
+        return self.output.with_name(f"{self.output.name}.html")
+
+    def next_steps(self, training: Training, rows: Rows) -> Iterator[tuple[str, str]]:
+        """Yield what to do now, as title and text."""
+        folder = quote(str(self.output))
+        yield "next", f'rmls suggest {folder} "a text", or --input FILE'
+        if rows.test is None:
+            yield "note", "every row was trained on; --test-share 0.2 keeps some for a report"
+
+    def finished(self, model: Any) -> Any:
+        """Return the model that takes texts, from one that takes their numbers."""
+        from rmls.models.text.text_ranker import TextRanker
+
+        return TextRanker.assemble(self.features, model)
+
+
+def _check_repeated(data: str, labels: list[list[str]]) -> None:
+    """Refuse a column of names or sentences that was taken for the labels."""
+    if len(labels) < MANY_ROWS:
+        return
+    seen: set[str] = set()
+    for names in labels:
+        if not seen.isdisjoint(names):
+            return
+        seen.update(names)
+    raise InputError(
+        f"{data}: none of the {len(seen):,} labels stands in two rows; name their column with "
+        "--labels, or what parts them with --separator."
+    )
+
+
+def _choose_test_rows(labels: list[list[str]], share: float, seed: int) -> NDArray[np.bool_]:
+    from rmls.core.labels import read_labels
+    from rmls.imbalance import assign_folds
+
+    _, Y = read_labels(labels)
+    chosen: NDArray[np.bool_] = assign_folds(Y, [1 - share, share], random_state=seed) == 1
+    return chosen
+
+
+def train_on_texts(
+    run: TextRun, estimator: Any, given: list[Given], *, paper: bool, test_share: float | None
+) -> None:
+    """Train an estimator on the words of a table; the model takes texts."""
+    from rmls.cli.shared.options import find_estimator
+
+    if estimator.__name__ == "TextRanker":
+        # The model is one in any case; this is what learns in it.
+        estimator = find_estimator("RMLSRanker")
+    features, rest = text_parameters(given)
+    training = new_training(estimator, rest, paper=paper, test_share=test_share)
+    # Rows of texts are weighted and of unit length.
+    if getattr(training.model, "normalize", None) == "auto":
+        training.model.set_params(normalize="none")
+    run_training(replace(run, features=features), training)
+
+
+def text_parameters(given: list[Given]) -> tuple[TextFeatures, list[Given]]:
+    """Return the text features that were asked for, and the parameters that are none of theirs."""
+    known = TextFeatures._options
+    params = {}
+    rest = []
+    for entry in given:
+        if entry.name in known and entry.name != "n_jobs":
+            value = known[entry.name].read(entry.text)
+            params[entry.name] = tuple(value) if isinstance(value, list) else value
+            continue
+        if entry.name == "n_jobs":
+            params[entry.name] = known[entry.name].read(entry.text)
+        rest.append(entry)
+    features = TextFeatures(**params)
+    features._check_options()
+    return features, rest
