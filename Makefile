@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-blas test-matrix lint peers setup setup-dev clean
+.PHONY: demo test test-slow test-blas test-matrix fuzz lint peers peers-text setup setup-dev clean
 
 demo: setup
 	$(BIN)/rmls demo
@@ -23,6 +23,10 @@ test-blas: setup-dev
 test-matrix: setup-dev
 	$(BIN)/python tests/tools/version_matrix.py $(MATRIX_ARGS)
 
+# Hostile files, models, fits and kills; FUZZ_ARGS="--minutes 20 --seed 1 --only readers" and so on.
+fuzz: setup-dev
+	$(BIN)/python -m tests.fuzz $(FUZZ_ARGS)
+
 lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -32,6 +36,10 @@ lint: setup-dev
 # Measure other libraries beside rmls; PEERS_ARGS="--peers pecos --datasets enron" and so on.
 peers: setup
 	$(BIN)/python benchmarks/peers/run.py $(PEERS_ARGS)
+
+# The same from raw text, with scikit-learn, fastText and Annif; PEERS_ARGS="--datasets cooking".
+peers-text: setup
+	$(BIN)/python benchmarks/peers/text.py $(PEERS_ARGS)
 
 setup: $(VENV)/.installed
 

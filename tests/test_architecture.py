@@ -193,6 +193,11 @@ def test_every_public_name_of_the_package_can_be_imported() -> None:
         _ = rmls.no_such_name
 
 
+def test_packages_can_be_reached_without_importing_them_first() -> None:
+    loaded = loaded_by("import rmls; rmls.metrics.evaluate; rmls.decide.make_rule")
+    assert "scipy" in loaded
+
+
 @pytest.mark.slow
 def test_training_a_ranker_visits_at_most_50_files(tmp_path: Path) -> None:
     from rmls.datasets import make_longtail, save

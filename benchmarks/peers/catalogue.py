@@ -65,6 +65,8 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     ),
     "boomer": (recipe("mlrl-boomer==0.12.3 scipy"),),
     "sklearn": (recipe("scikit-learn==1.9.1"), recipe("scikit-learn")),
+    # The second holds a copy of the sentence tokenizer that Annif would fetch when it first runs.
+    "annif": (recipe("annif[omikuji]==1.4.3", "--no-deps llama-index-core==0.14.25"),),
 }
 
 

@@ -45,7 +45,7 @@ def run_peer(
     command += ["--result", str(folder), "--threads", str(threads)]
     command += ["--options", json.dumps(peer.options)]
     log = folder / "log.txt"
-    status = _run(command, log, environment(threads, peer), timeout)
+    status = run_worker(command, log, environment(threads, peer), timeout)
     if status is None:
         return Outcome(f"timeout after {timeout:g} s")
     if status:
@@ -78,7 +78,9 @@ def describe_failure(status: int, output: str) -> str:
     return last_error_line(output)
 
 
-def _run(command: list[str], log: Path, variables: dict[str, str], timeout: float) -> int | None:
+def run_worker(
+    command: list[str], log: Path, variables: dict[str, str], timeout: float
+) -> int | None:
     """Return the exit status, or None when the time was up; leave no process behind."""
     with log.open("w") as output:
         # A session of its own, so that the worker's children end with it.

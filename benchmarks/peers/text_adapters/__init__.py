@@ -1,0 +1,1 @@
+"""One file for every system that is given raw text."""
