@@ -53,7 +53,7 @@ class SklearnText(TextAdapter):
         return self.model.decision_function(rows).reshape(rows.shape[0], -1)
 
     def decide(self, texts, ranked):
-        # Of the 50 labels that are listed; no SVM says yes to more.
+        # Of the labels that are listed, 50 at most.
         return {"own": cut(ranked, 0.0, len(self.labels)), "top": _at_least_one(ranked)}
 
     def model_bytes(self):
