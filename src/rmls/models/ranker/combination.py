@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -32,6 +32,10 @@ TAIL_STEPS = 7
 MAX_COEFFICIENT = 1e30
 
 Floats = NDArray[np.float32]
+
+
+def _no_rows() -> NDArray[np.int64]:
+    return np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,11 @@ class HeldOut:
         Relevant labels of every row, listed or not.
     weights : ndarray of float64, shape (n_rows,)
     device : str
+    rows : ndarray of int64, shape (n_rows,)
+        Numbers of the rows in the training set.
+    part_rows : tuple of int
+        Rows of the parts that were put below one another: each was scored by another model, which
+        was trained on all rows but these.
     """
 
     labels: NDArray[np.int32]
@@ -82,16 +91,19 @@ class HeldOut:
     truth: sparse.csr_matrix
     weights: NDArray[np.float64]
     device: str = "cpu"
+    rows: NDArray[np.int64] = field(default_factory=_no_rows)
+    part_rows: tuple[int, ...] = ()
 
     @classmethod
     def stack(cls, parts: list[HeldOut]) -> HeldOut:
         """Put the rows of several parts below one another."""
-        labels, own, other, weights = (
+        labels, own, other, weights, rows = (
             np.concatenate([getattr(part, name) for part in parts])
-            for name in ("labels", "own", "other", "weights")
+            for name in ("labels", "own", "other", "weights", "rows")
         )
         truth = sparse.vstack([part.truth for part in parts], format="csr")
-        return cls(labels, own, other, truth, weights, parts[0].device)
+        sizes = tuple(len(part.rows) for part in parts)
+        return cls(labels, own, other, truth, weights, parts[0].device, rows, sizes)
 
     @cached_property
     def relevant(self) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -167,6 +168,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
     unlisted_: float
     _frequencies: Frequencies
     _scorer: ListScorer
+    _held_out: HeldOut | None = None
 
     n_components: int
     max_iter: int
@@ -250,9 +252,12 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         self._frequencies = Frequencies.of(data)
         trainer = self._make_trainer(data)
         self.seconds_ = trainer.seconds
+        given = data.rows
         with trainer.stage("features"):
             data = self._normalized(data).compact()
         stages, held = self._train(trainer, data)
+        # For a review of the model, by the numbers of the rows as they were given.
+        self._held_out = replace(held, rows=given[held.rows]) if trainer.parts else None
         try:
             self._settle(trainer, stages, held)
         except KeyboardInterrupt:
@@ -351,6 +356,10 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         return len(self._scorer.weights.values)
 
     # -- archive ---------------------------------------------------------------------------------
+
+    def __getstate__(self) -> Any:
+        # A copy of the model needs no rows that it was tried on.
+        return {**super().__getstate__(), "_held_out": None}
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return ranker_state(self)

@@ -206,12 +206,12 @@ class StageTrainer:
         """Return the scores of some rows' shortlists, with the truth."""
         with self.stage("held-out rows"):
             X, device = data.features, stages.proposer.vectors.device
-            if found is None:
-                found = stages.proposer.propose_all(X, self.n_threads)
+            found = found or stages.proposer.propose_all(X, self.n_threads)
             own = get_backend(device).score_lists(
                 csr_arrays(X), stages.weights, found.labels, self.n_threads
             )
-            return HeldOut(found.labels, own, found.scores, data.labels, data.weights, device)
+            scored = (found.labels, own, found.scores, data.labels, data.weights, device)
+            return HeldOut(*scored, data.rows, (data.n_rows,))
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
