@@ -30,6 +30,8 @@ from rmls.core.words import size
 JOBS_PER_THREAD = 8
 # More than any machine has cores: a larger number is a slip, and as many threads a hang.
 MAX_THREADS = 1024
+# Letters of a wrong value that an error repeats.
+MAX_SHOWN = 60
 # Where Linux shows the groups of this process, and their folders.
 OWN_GROUPS = Path("/proc/self/cgroup")
 OWN_SIZE = Path("/proc/self/statm")
@@ -62,7 +64,7 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
-        raise InputError(f"n_jobs must be a whole number or None; got {n_jobs!r}.")
+        raise InputError(f"n_jobs must be a whole number or None; got {repr(n_jobs)[:MAX_SHOWN]}.")
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0; use None for one thread, -1 for all cores.")
     if n_jobs > MAX_THREADS:

@@ -222,7 +222,11 @@ def _check_label_type(space: LabelSpace) -> None:
     """Refuse a type that cannot hold the labels, or asks for far more memory than they take."""
     if not isinstance(space.dtype, str) or len(space.dtype) > MAX_TYPE_NAME:
         raise InputError("the type of the labels is not the name of a type")
-    dtype = np.dtype(space.dtype)
+    try:
+        dtype = np.dtype(space.dtype)
+    except (TypeError, ValueError, SyntaxError):
+        # NumPy reads a comma-separated list of types as a Python literal.
+        raise InputError("the type of the labels is not the name of a type") from None
     if not space.is_single:
         if dtype.kind not in "biuf":
             raise InputError(f"label sets of type {space.dtype} do not exist")
