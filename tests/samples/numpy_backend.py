@@ -181,14 +181,59 @@ class NumpyBackend:
         scores = as_matrix(rows, shape[0]) @ table + weights.bias
         return np.take_along_axis(scores, listed, axis=1).astype(np.float32)
 
-    def mix_lists(
-        self, listed: np.ndarray, own: np.ndarray, other: np.ndarray, mixture: Any
-    ) -> np.ndarray:
-        low, high, middle = mixture.knots
+    def mix_lists(self, listed: np.ndarray, scores: Any, mixture: Any) -> np.ndarray:
+        (low, high, middle), (own, other, more) = mixture.knots, scores
         terms = [np.ones_like(own), own, np.maximum(own - low, 0), np.maximum(own - high, 0)]
-        terms += [other, np.maximum(other - middle, 0)]
+        terms += [other, np.maximum(other - middle, 0), *np.moveaxis(more, 2, 0)]
         table = mixture.coefficients[listed]
         return np.einsum("ijk,kij->ij", table, np.array(terms)).astype(np.float32)
+
+    def _match(self, rows: Csr, postings: Any, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the best share and cosine of every label in every row."""
+        d, names = len(postings.indptr) - 1, postings.names.astype(np.int32)
+        X, n_names = as_matrix(rows, d), len(postings.owners)
+        by_name = [
+            given @ as_matrix(Csr(postings.indptr, names, weights), n_names)
+            for given, weights in ((X != 0, postings.shares), (X, postings.cosines))
+        ]
+        best = np.zeros((2, len(X), n_labels), np.float32)
+        for part, found in zip(best, by_name, strict=True):
+            np.maximum.at(part, (slice(None), postings.owners), found)
+        return best[0], best[1]
+
+    def match_names(self, rows: Csr, postings: Any, n_labels: int, size: int) -> np.ndarray:
+        share, cosine = self._match(rows, postings, n_labels)
+        key = np.where(share > 0, cosine + share + (share > 0.9), -1)
+        found = np.argsort(-key, axis=1, kind="stable")[:, :size]
+        return np.where(np.take_along_axis(key, found, axis=1) > 0, found, -1).astype(np.int32)
+
+    def score_names(
+        self, rows: Csr, postings: Any, n_labels: int, listed: np.ndarray
+    ) -> np.ndarray:
+        share, cosine = (
+            np.take_along_axis(part, listed, axis=1)
+            for part in self._match(rows, postings, n_labels)
+        )
+        numbers = (share > 0, share, share > 0.9, cosine, np.maximum(cosine - 0.2, 0))
+        return np.stack(numbers, axis=2).astype(np.float32)
+
+    def join_lists(self, listed: np.ndarray, scores: np.ndarray, found: np.ndarray) -> np.ndarray:
+        joined = np.zeros(listed.shape, dtype=bool)
+        for row, best in enumerate(found):
+            new = [label for label in best if label >= 0 and label not in listed[row]]
+            order = np.argsort(scores[row], kind="stable")
+            weak = [place for place in order if listed[row, place] not in best][: len(new)]
+            listed[row, weak] = new[: len(weak)]
+            joined[row, weak] = True
+        return joined
+
+    def count_name_words(
+        self, X: Csr, Y: Csr, names: Csr, rows: np.ndarray, n_features: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        present = as_matrix(X, n_features)[rows] != 0
+        n_labels = len(names.indptr) - 1
+        named = as_matrix(Y, n_labels)[rows] @ (as_matrix(names, n_features) != 0) > 0
+        return named.sum(axis=0).astype(float), (named & present).sum(axis=0).astype(float)
 
     def rank_lists(
         self, listed: np.ndarray, scores: np.ndarray, k: int

@@ -142,11 +142,41 @@ class SparseWeights(NamedTuple):
     bias: np.ndarray
 
 
+class NamePostings(NamedTuple):
+    """The names that every word stands in, word by word.
+
+    ``shares`` is the part of the name that the word makes up, ``cosines`` its part of the name's
+    vector of length 1; ``owners`` is the label of every name.
+    """
+
+    indptr: np.ndarray
+    names: np.ndarray
+    shares: np.ndarray
+    cosines: np.ndarray
+    owners: np.ndarray
+
+
+class ListScores(NamedTuple):
+    """What is known of the listed labels of some rows.
+
+    ``own`` and ``other``, of shape (n_rows, size), are the scores of the sparse weights and of the
+    vectors; ``more``, of shape (n_rows, size, n_columns), is what further sources say.
+    """
+
+    own: np.ndarray
+    other: np.ndarray
+    more: np.ndarray
+
+
+# 1, s, max(s - a, 0), max(s - b, 0), r, max(r - c, 0): s of the weights, r of the vectors.
+N_TERMS = 6
+
+
 class Mixture(NamedTuple):
     """A score that is piecewise linear in two others, with coefficients for every label.
 
     ``coefficients[j]`` = (constant, own, own above knots[0], own above knots[1], other, other above
-    knots[2]).
+    knots[2], one for every further number that is known of a row and a label).
     """
 
     coefficients: np.ndarray

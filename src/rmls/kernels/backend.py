@@ -20,7 +20,9 @@ from rmls.core.errors import InputError
 from rmls.kernels.arrays import (
     Csr,
     LabelledRows,
+    ListScores,
     Mixture,
+    NamePostings,
     Objective,
     Pairs,
     Params,
@@ -143,8 +145,30 @@ class Backend(Protocol):
         """Return ``w_j . x + b_j`` for the listed labels of every row."""
         ...
 
-    def mix_lists(self, listed: Labels, own: Floats, other: Floats, mixture: Mixture) -> Floats:
-        """Return the combination of two scores of every listed label."""
+    def mix_lists(self, listed: Labels, scores: ListScores, mixture: Mixture) -> Floats:
+        """Return the combination of the scores of every listed label."""
+        ...
+
+    def count_name_words(
+        self, X: Csr, Y: Csr, names: Csr, rows: NDArray[np.int64], n_features: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the rows with a label that names every word, and those that hold the word, too."""
+        ...
+
+    def match_names(
+        self, rows: Csr, postings: NamePostings, n_labels: int, size: int
+    ) -> NDArray[np.int32]:
+        """Return the labels whose names match a row best; -1 where there are no more."""
+        ...
+
+    def score_names(
+        self, rows: Csr, postings: NamePostings, n_labels: int, listed: Labels
+    ) -> Floats:
+        """Return five numbers on how the name of every listed label matches the row."""
+        ...
+
+    def join_lists(self, listed: Labels, scores: Floats, found: Labels) -> NDArray[np.bool_]:
+        """Put found labels in the place of those with the lowest scores; returns the places."""
         ...
 
     def rank_lists(self, listed: Labels, scores: Floats, k: int) -> tuple[Labels, Floats]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rmls.kernels.arrays import Mixture, SparseWeights
+from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
 from rmls.kernels.cpu.linalg.select import best_of_rows, offer_scores, room_for, take_best
 from rmls.kernels.cpu.ranker.listed import (
     mark_relevant,
@@ -225,9 +225,10 @@ def test_two_scores_are_mixed_by_the_lines_of_the_label():
     ]
     wanted = np.einsum("ijt,ijt->ij", np.stack(terms, axis=2), coefficients[listed])
     out = np.full_like(own, np.nan)
-    mix_listed(listed, own, other, Mixture(coefficients, knots), out)
+    scores = ListScores(own, other, np.zeros((*own.shape, 0), np.float32))
+    mix_listed(listed, scores, Mixture(coefficients, knots), out)
     np.testing.assert_allclose(out, wanted, rtol=1e-4, atol=1e-5)
-    mix_listed(listed, own, other, Mixture(coefficients, knots), own)
+    mix_listed(listed, scores, Mixture(coefficients, knots), own)
     np.testing.assert_array_equal(own, out)
 
 

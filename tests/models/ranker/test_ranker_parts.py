@@ -15,19 +15,19 @@ from rmls import RMLS, make_longtail
 from rmls.core.frequency import propensities
 from rmls.core.labels import read_labels
 from rmls.features import unit_rows
-from rmls.kernels.arrays import DUAL_LOSSES, Params, SparseWeights
+from rmls.kernels.arrays import DUAL_LOSSES, N_TERMS, ListScores, Params, SparseWeights
 from rmls.kernels.backend import Vectors, join_vectors
 from rmls.kernels.cpu.ranker.listed import mix_listed
 from rmls.models.ranker.archive import pack_vectors, quantize, round_vectors
 from rmls.models.ranker.combination import (
     N_BANDS,
-    N_TERMS,
     Combination,
     Frequencies,
     HeldOut,
     bands,
     choose_tail,
     fit_combination,
+    no_more,
     plain_combination,
     regress,
 )
@@ -162,7 +162,8 @@ def simulate(theta: np.ndarray, knots: np.ndarray, n_rows: int = 6000, seed: int
     own, other = rng.normal(size=(2, n_rows, 10)).astype(np.float32)
     logits = np.empty_like(own)
     mixture = Combination(theta, knots).mixture(Frequencies(positives, 2000.0))
-    mix_listed(labels.astype(np.int32), own, other, mixture, logits)
+    scores = ListScores(own, other, no_more(own))
+    mix_listed(labels.astype(np.int32), scores, mixture, logits)
     relevant = rng.random(logits.shape) < 1 / (1 + np.exp(-logits))
     rows = np.repeat(np.arange(n_rows), relevant.sum(axis=1))
     truth = sparse.csr_matrix(

@@ -13,7 +13,9 @@ from rmls.core.resources import cut_blocks, run_parts
 from rmls.kernels.arrays import (
     Csr,
     LabelledRows,
+    ListScores,
     Mixture,
+    NamePostings,
     Objective,
     Pairs,
     Params,
@@ -173,11 +175,49 @@ class CpuBackend:
         run_parts(work, cut_blocks(len(listed), SCORED_ROWS), n_threads)
         return out
 
-    def mix_lists(self, listed: Labels, own: Floats, other: Floats, mixture: Mixture) -> Floats:
-        """Return the combination of two scores of every listed label."""
-        out = np.empty_like(own)
-        mix_listed(listed, own, other, mixture, out)
+    def mix_lists(self, listed: Labels, scores: ListScores, mixture: Mixture) -> Floats:
+        """Return the combination of the scores of every listed label."""
+        out = np.empty_like(scores.own)
+        mix_listed(listed, scores, mixture, out)
         return out
+
+    def count_name_words(
+        self, X: Csr, Y: Csr, names: Csr, rows: NDArray[np.int64], n_features: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the rows with a label that names every word, and those that hold the word, too."""
+        from rmls.kernels.cpu.ranker.names import count_words
+
+        counts, hits = np.zeros((2, n_features))
+        count_words(X, Y, names, rows, counts, hits)
+        return counts, hits
+
+    def match_names(
+        self, rows: Csr, postings: NamePostings, n_labels: int, size: int
+    ) -> NDArray[np.int32]:
+        """Return the labels whose names match a row best; -1 where there are no more."""
+        from rmls.kernels.cpu.ranker.names import best_matches, make_room
+
+        found = np.empty((len(rows.indptr) - 1, size), np.int32)
+        best_matches(rows, postings, make_room(postings, n_labels), found)
+        return found
+
+    def score_names(
+        self, rows: Csr, postings: NamePostings, n_labels: int, listed: Labels
+    ) -> Floats:
+        """Return five numbers on how the name of every listed label matches the row."""
+        from rmls.kernels.cpu.ranker.names import N_NUMBERS, make_room, score_names
+
+        out = np.empty((*listed.shape, N_NUMBERS), np.float32)
+        score_names(rows, postings, make_room(postings, n_labels), listed, out)
+        return out
+
+    def join_lists(self, listed: Labels, scores: Floats, found: Labels) -> NDArray[np.bool_]:
+        """Put found labels in the place of those with the lowest scores; returns the places."""
+        from rmls.kernels.cpu.ranker.names import join_lists
+
+        joined = np.zeros(listed.shape, dtype=bool)
+        join_lists(listed, scores, found, joined)
+        return joined
 
     def rank_lists(self, listed: Labels, scores: Floats, k: int) -> tuple[Labels, Floats]:
         """Return the best of the listed labels of every row, best first."""

@@ -12,11 +12,11 @@ from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError, InputError
 from rmls.core.options import check_choice, check_number, check_numbers, check_whole
 from rmls.core.sparse import check_csr
-from rmls.kernels.arrays import ACTIVATIONS, Params, SparseWeights
+from rmls.kernels.arrays import ACTIVATIONS, N_TERMS, Params, SparseWeights
 from rmls.kernels.backend import Vectors
-from rmls.models.ranker.combination import N_BANDS, N_TERMS, Combination, Frequencies
+from rmls.models.ranker.combination import N_BANDS, N_ENDS, Combination, Frequencies
 from rmls.models.ranker.label_index import read_index
-from rmls.models.ranker.scoring import Proposer
+from rmls.models.ranker.scoring import Proposer, Source
 
 if TYPE_CHECKING:
     from rmls.models.ranker.ranker import RMLSRanker
@@ -38,6 +38,8 @@ def ranker_state(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[A
     arrays |= {f"weights_{name}": array for name, array in scorer.weights._asdict().items()}
     arrays |= {"theta": model.combination_.theta, "knots": model.combination_.knots}
     arrays |= index.arrays()
+    if scorer.proposer.sources:
+        arrays |= _sources_state(model)
     arrays["positives"] = model._frequencies.positives
     fitted: dict[str, Any] = {name: getattr(model, f"{name}_") for name in NUMBERS}
     fitted |= {
@@ -45,6 +47,7 @@ def ranker_state(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[A
         "n_components": int(vectors.params.L.shape[1]),
         "n_iter": model.n_iter_,
         "n_probe": index.n_probe,
+        "sources": [source.kind for source in scorer.proposer.sources],
         "total_weight": model._frequencies.total,
         "seconds": model.seconds_,
     }
@@ -81,7 +84,10 @@ def read_ranker(
     )
     arrays = archive.arrays
     model._frequencies = Frequencies(arrays["positives"], float(fitted["total_weight"]))
-    model.combination_ = Combination(arrays["theta"], arrays["knots"])
+    # Archives of version 0.1 have none.
+    sources = _read_sources(fitted.get("sources", []), archive, d, m)
+    slopes, unseen = _read_slopes(archive, sources)
+    model.combination_ = Combination(arrays["theta"], arrays["knots"], slopes, unseen)
     params = Params(
         unpack_vectors(archive, "features", (d, k)),
         arrays["feature_bias"],
@@ -92,7 +98,41 @@ def read_ranker(
     vectors = Vectors(params, fitted["activation"], model.device)
     index = read_index(archive, vectors, fitted["n_probe"])
     weights = _read_weights(archive, d, m, PRECISIONS[model.precision])
-    return Proposer(vectors, index, model._list_size()), weights
+    return Proposer(vectors, index, model._list_size(), sources), weights
+
+
+def _sources_state(model: RMLSRanker) -> dict[str, NDArray[Any]]:
+    """Return the arrays of further sources and of what they are worth."""
+    combination = model.combination_
+    arrays: dict[str, NDArray[Any]] = {"slopes": combination.slopes}
+    if combination.unseen is not None:
+        arrays["unseen"] = combination.unseen
+    for source in model._scorer.proposer.sources:
+        arrays |= source.arrays()
+    return arrays
+
+
+def _read_sources(kinds: Any, archive: Archive, d: int, m: int) -> tuple[Source, ...]:
+    if not isinstance(kinds, list) or kinds not in ([], ["names"]):
+        raise InputError(f"sources must be a list of known kinds; got {repr(kinds)[:60]}")
+    if not kinds:
+        return ()
+    from rmls.models.ranker.names import read_names
+
+    return (read_names(archive, d, m),)
+
+
+def _read_slopes(
+    archive: Archive, sources: tuple[Source, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    n_columns = sum(source.n_columns for source in sources)
+    if not n_columns:
+        return np.zeros((N_ENDS, 0)), None
+    shapes: dict[str, Any] = {"slopes": (np.float64, (N_ENDS, n_columns))}
+    if "unseen" in archive.arrays:
+        shapes["unseen"] = (np.float64, (n_columns,))
+    check_arrays(archive, shapes)
+    return archive.arrays["slopes"], archive.arrays.get("unseen")
 
 
 def _read_weights(archive: Archive, d: int, m: int, dtype: Any) -> SparseWeights:

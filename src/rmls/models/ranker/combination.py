@@ -1,8 +1,8 @@
-"""How the scores of the representation and of the sparse weights become one: learned."""
+"""How the scores of the vectors, the sparse weights and further sources become one: learned."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,15 +12,22 @@ from scipy import sparse
 from rmls.core.frequency import propensities
 from rmls.core.numeric import NewtonSteps, fit_logistic, sigmoid
 from rmls.core.ranking import Ranking
-from rmls.kernels.arrays import Mixture
+from rmls.kernels.arrays import N_TERMS, ListScores, Mixture
 from rmls.kernels.backend import csr_arrays, get_backend
 from rmls.models.shared.training_set import TrainingSet
 
 # Five frequencies have coefficients of their own: weights of a label with three rows deserve less
 # trust than those of a frequent one (docs/ranker.md).
 N_BANDS = 5
-# 1, s, max(s - a, 0), max(s - b, 0), r, max(r - c, 0): s of the weights, r of the vectors.
-N_TERMS = 6
+# What names and other sources say is worth has two: at 1 row, and at the largest frequency.
+N_ENDS = 2
+# Columns of a source of names: any match, share of the name, whole name, cosine, cosine above .2.
+N_NAME_COLUMNS = 5
+# The logit of a label without rows whose name is not in the text: never before one that is.
+UNNAMED = -12.0
+# Labels without rows are like the rare ones rather than like the frequent ones: pairs of a label
+# with n rows count by this power of n where a name's worth without rows is learned.
+RARE_POWER = -0.25
 # Keeps the coefficients of a band without pairs at 0, and all of them finite.
 RIDGE = 1.0
 STEPS = NewtonSteps(max_steps=30, max_move=5.0, tolerance=1e-3)
@@ -83,6 +90,10 @@ class HeldOut:
     part_rows : tuple of int
         Rows of the parts that were put below one another: each was scored by another model, which
         was trained on all rows but these.
+    more : ndarray of float32, shape (n_rows, size, n_columns), optional
+        What further sources say; a source of names comes first.
+    trained : ndarray of bool, shape (n_rows, size), optional
+        Whether the label had a row in the training of this part; needed with ``more`` alone.
     """
 
     labels: NDArray[np.int32]
@@ -93,6 +104,8 @@ class HeldOut:
     device: str = "cpu"
     rows: NDArray[np.int64] = field(default_factory=_no_rows)
     part_rows: tuple[int, ...] = ()
+    more: Floats | None = None
+    trained: NDArray[np.bool_] | None = None
 
     @classmethod
     def stack(cls, parts: list[HeldOut]) -> HeldOut:
@@ -103,13 +116,30 @@ class HeldOut:
         )
         truth = sparse.vstack([part.truth for part in parts], format="csr")
         sizes = tuple(len(part.rows) for part in parts)
-        return cls(labels, own, other, truth, weights, parts[0].device, rows, sizes)
+        held = cls(labels, own, other, truth, weights, parts[0].device, rows, sizes)
+        if parts[0].more is None:
+            return held
+        more, trained = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("more", "trained")
+        )
+        return replace(held, more=more, trained=trained)
+
+    @property
+    def scores(self) -> ListScores:
+        """All scores of the listed labels."""
+        more = no_more(self.labels) if self.more is None else self.more
+        return ListScores(self.own, self.other, more)
 
     @cached_property
     def relevant(self) -> NDArray[np.bool_]:
         """Which of the listed labels are relevant."""
         truth = csr_arrays(self.truth)
         return get_backend(self.device).mark_relevant(truth, self.labels, self.truth.shape[1])
+
+    @property
+    def n_more(self) -> int:
+        """Number of columns of further sources."""
+        return 0 if self.more is None else int(self.more.shape[2])
 
     @property
     def recall(self) -> float:
@@ -126,7 +156,7 @@ class HeldOut:
 
     def combined(self, mixture: Mixture) -> NDArray[np.float32]:
         """Return the combined scores of the listed labels."""
-        return get_backend(self.device).mix_lists(self.labels, self.own, self.other, mixture)
+        return get_backend(self.device).mix_lists(self.labels, self.scores, mixture)
 
     def ranking(self, mixture: Mixture) -> Ranking:
         """Return the listed labels by their combined scores."""
@@ -146,14 +176,25 @@ class Combination:
         labels in between get the mean of the two nearest.
     knots : ndarray of float32, shape (3,)
         Where the lines bend: two in the score of the weights, one in that of the representation.
+    slopes : ndarray of float64, shape (2, n_columns)
+        Coefficients of further sources at 1 row and at the largest frequency.
+    unseen : ndarray of float64, shape (n_columns,), optional
+        Coefficients of further sources for labels without rows, where names are among them.
     """
 
     theta: NDArray[np.float64]
     knots: Floats
+    slopes: NDArray[np.float64] = field(default_factory=lambda: np.zeros((N_ENDS, 0)))
+    unseen: NDArray[np.float64] | None = None
 
     def mixture(self, frequencies: Frequencies, tail: float = 0.0) -> Mixture:
         """Return the coefficients of every label, with rare labels boosted by ``tail``."""
-        table = bands(frequencies.positives) @ self.theta
+        positives = frequencies.positives
+        table = np.hstack([bands(positives) @ self.theta, bands(positives, N_ENDS) @ self.slopes])
+        if self.unseen is not None:
+            # Neither weights nor vectors have learned anything of these.
+            nameless = np.concatenate([[UNNAMED], np.zeros(N_TERMS - 1)])
+            table[positives == 0] = np.concatenate([nameless, self.unseen])
         # A constant on the logit multiplies the odds: by (1 / propensity)^tail, what PSP@k rewards
         # at 1.
         table[:, 0] += tail * frequencies.rarity()
@@ -170,15 +211,20 @@ def combine(
     return learned, choose_tail(held, learned, frequencies) if tail is None else tail
 
 
-def plain_combination() -> Combination:
+def plain_combination(n_more: int = 0) -> Combination:
     """Return the combination that is used where no row can be held out."""
     # Twice the classifier's score and a little of the representation's, for every frequency.
     theta = np.tile(np.array([0.0, 2.0, 0.0, 0.0, 0.2, 0.0]), (N_BANDS, 1))
-    return Combination(theta, np.zeros(3, np.float32))
+    return Combination(theta, np.zeros(3, np.float32), np.zeros((N_ENDS, n_more)))
 
 
-def bands(positives: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how near every label is to each of the five frequencies; rows sum to 1.
+def no_more(labels: NDArray[np.int32]) -> Floats:
+    """Return what no further source says of the listed labels."""
+    return np.zeros((*labels.shape, 0), np.float32)
+
+
+def bands(positives: NDArray[np.float64], count: int = N_BANDS) -> NDArray[np.float64]:
+    """Return how near every label is to each of some frequencies; rows sum to 1.
 
     Examples
     --------
@@ -187,9 +233,9 @@ def bands(positives: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     logs = np.log2(np.maximum(positives, 1.0))
     top = max(float(logs.max(initial=0.0)), 1.0)
-    # Hat functions: linear interpolation between the two nearest of five points in the log count.
-    place = logs / top * (N_BANDS - 1)
-    return np.asarray(np.maximum(1 - np.abs(place[:, None] - np.arange(N_BANDS)), 0.0))
+    # Hat functions: linear interpolation between the two nearest points in the log count.
+    place = logs / top * (count - 1)
+    return np.asarray(np.maximum(1 - np.abs(place[:, None] - np.arange(count)), 0.0))
 
 
 def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1) -> Combination:
@@ -197,10 +243,11 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
 
     Where no listed label is relevant, or every one, the plain combination is returned.
     """
-    relevant = held.relevant.ravel()
+    use = slice(None) if held.trained is None else held.trained.ravel()
+    relevant = held.relevant.ravel()[use]
     if not relevant.any() or relevant.all():
-        return plain_combination()
-    own, other, labels = held.own.ravel(), held.other.ravel(), held.labels.ravel()
+        return plain_combination(held.n_more)
+    own, other, labels = (part.ravel()[use] for part in (held.own, held.other, held.labels))
     # Quantiles of relevant pairs: nearly all pairs are irrelevant and would put every bend below.
     knots = np.array(
         [*np.quantile(own[relevant], (0.2, 0.6)), np.quantile(other[relevant], 0.5)], np.float32
@@ -213,9 +260,38 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
     near = bands(frequencies.positives).astype(np.float32)[labels]
     # 30 columns: every term times the nearness to every band, so that one regression fits all.
     design = (near[:, :, None] * terms[:, None, :]).reshape(len(own), -1)
-    weights = np.repeat(held.weights, held.labels.shape[1])
-    theta = regress(design, relevant, weights.astype(np.float32), n_threads)
-    return Combination(theta.reshape(N_BANDS, N_TERMS), knots)
+    weights = np.repeat(held.weights, held.labels.shape[1]).astype(np.float32)
+    if held.more is None:
+        theta = regress(design, relevant, weights, n_threads)
+        return Combination(theta.reshape(N_BANDS, N_TERMS), knots)
+    more = held.more.reshape(-1, held.n_more)[use]
+    ends = bands(frequencies.positives, N_ENDS).astype(np.float32)[labels]
+    further = (ends[:, :, None] * more[:, None, :]).reshape(len(own), -1)
+    theta = regress(np.hstack([design, further]), relevant, weights[use], n_threads)
+    known, slopes = np.split(theta, [N_BANDS * N_TERMS])
+    unseen = fit_unseen(held, frequencies, n_threads)
+    return Combination(known.reshape(N_BANDS, N_TERMS), knots, slopes.reshape(N_ENDS, -1), unseen)
+
+
+def fit_unseen(held: HeldOut, frequencies: Frequencies, n_threads: int = 1) -> NDArray[np.float64]:
+    """Return what a name is worth for a label without rows.
+
+    Learned as if no label had rows: from how names match, and from nothing else.
+    """
+    assert held.more is not None
+    matched = held.more[:, :, 0].ravel() > 0
+    labels, relevant = held.labels.ravel()[matched], held.relevant.ravel()[matched]
+    unseen = np.zeros(held.n_more)
+    if not relevant.any():
+        return unseen
+    design = held.more.reshape(-1, held.n_more)[matched][:, :N_NAME_COLUMNS]
+    weights = np.repeat(held.weights, held.labels.shape[1])[matched]
+    weights *= np.maximum(frequencies.positives[labels], 1.0) ** RARE_POWER
+    weights *= len(weights) / weights.sum()
+    unseen[:N_NAME_COLUMNS] = regress(design, relevant, weights.astype(np.float32), n_threads)
+    # The first column is 1 for every match: the constant of the regression.
+    unseen[0] -= UNNAMED
+    return unseen
 
 
 def choose_tail(held: HeldOut, combination: Combination, frequencies: Frequencies) -> float:

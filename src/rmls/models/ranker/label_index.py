@@ -14,7 +14,6 @@ from rmls.core.errors import ArchiveError
 from rmls.core.options import check_whole
 from rmls.core.resources import for_blocks
 from rmls.kernels.backend import Vectors, get_backend
-from rmls.models.ranker.label_clusters import cluster_labels
 
 # Below, the product with all labels is as fast as a search in clusters (docs/ranker.md).
 EXACT_LABELS = 50_000
@@ -175,6 +174,8 @@ def build_index(
     exact = ExactIndex(vectors)
     if kind == "exact" or (kind == "auto" and vectors.n_labels <= EXACT_LABELS):
         return exact, 1.0
+    from rmls.models.ranker.label_clusters import cluster_labels
+
     index = ClusterIndex.of(vectors, *cluster_labels(vectors.params, seed, n_threads))
     wanted = _search_all(exact, hidden, size, n_threads)
     recall = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,13 @@ from rmls.models.ranker.combination import (
     combine,
     plain_combination,
 )
-from rmls.models.ranker.scoring import ListedRows, ListScorer, Proposer, Stages
+from rmls.models.ranker.scoring import (
+    ListedRows,
+    ListScorer,
+    Proposer,
+    SourceTrainer,
+    Stages,
+)
 from rmls.models.ranker.trainer import (
     HELD_OUT_ROWS,
     ClassifierOptions,
@@ -48,6 +54,9 @@ from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.shared.probabilities import GivesLists
 from rmls.models.shared.progress import stage, takes_the_rest, warn_interrupted
 from rmls.models.shared.training_set import TrainingSet, count_folds
+
+if TYPE_CHECKING:
+    from rmls.models.ranker.names import LabelWords
 
 # Below, a tenth of the rows would be too few to learn the combination from (docs/ranker.md).
 CROSS_FIT_ROWS = 5_000
@@ -240,9 +249,23 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
             raise InputError(f"representation must be an RMLS or None; got {kind}.")
 
     @takes_the_rest("input")
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Any = None) -> Any:
-        """Learn from rows ``X`` and their labels ``y``, as every estimator."""
-        return super().fit(X, y, sample_weight, label_names)
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Any = None,
+        label_text: Any = None,
+    ) -> Any:
+        """Learn from rows ``X`` and their labels ``y``, as every estimator.
+
+        With ``label_text`` the names of labels are evidence, too: the `LabelWords` of all labels.
+        """
+        self._label_words = label_text
+        try:
+            return super().fit(X, y, sample_weight, label_names)
+        finally:
+            del self._label_words
 
     @takes_the_rest("decisions")
     def _fit_set(self, data: TrainingSet) -> MultiLabelEstimator:
@@ -286,7 +309,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         tail = None if is_auto(self.tail) else float(self.tail)
         if tail is None and self._space.is_single:
             tail = 0.0
-        self.combination_, self.tail_ = plain_combination(), tail or 0.0
+        self.combination_, self.tail_ = plain_combination(held.n_more), tail or 0.0
         # Classifiers know the rows they were trained on by heart: these would say to trust them.
         if trainer.has_held_out:
             with trainer.stage("combination"), stage("combination"):
@@ -317,7 +340,16 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
             ),
             seed=read_seed(self.random_state),
             n_threads=count_threads(self.n_jobs),
+            sources=self._make_sources(),
         )
+
+    def _make_sources(self) -> list[SourceTrainer]:
+        words: LabelWords | None = getattr(self, "_label_words", None)
+        if words is None:
+            return []
+        from rmls.models.ranker.names import NameTrainer
+
+        return [NameTrainer(words, self._space.n_labels, self.device)]
 
     # -- scores: all that is looked at are the listed labels --------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,13 @@ from scipy import sparse
 from rmls.core.ranking import Ranking
 from rmls.core.resources import for_blocks
 from rmls.decide import CardinalityCount, ScoreCounts, Threshold
-from rmls.kernels.arrays import Mixture, SparseWeights
+from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend
-from rmls.models.ranker.combination import HeldOut
+from rmls.models.ranker.combination import HeldOut, no_more
 from rmls.models.ranker.label_index import LabelIndex
 from rmls.models.shared.evidence import fit_threshold
 from rmls.models.shared.score_blocks import require_finite
+from rmls.models.shared.training_set import TrainingSet
 
 Floats = NDArray[np.float32]
 
@@ -40,17 +42,85 @@ class Shortlists:
         return Shortlists(self.labels[rows], self.scores[rows])
 
 
+class Source(Protocol):
+    """What else is known of a row and a label, besides the vectors and the sparse weights."""
+
+    @property
+    def kind(self) -> str:
+        """What an archive calls it."""
+        ...
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers of a row and a label."""
+        ...
+
+    def find(self, X: sparse.csr_matrix) -> NDArray[np.int32]:
+        """Return labels that should be listed for every row; -1 stands for none."""
+        ...
+
+    def score(self, X: sparse.csr_matrix, labels: NDArray[np.int32]) -> Floats:
+        """Return the numbers of the listed labels of every row: (n_rows, size, n_columns)."""
+        ...
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what an archive keeps."""
+        ...
+
+
+class SourceTrainer(Protocol):
+    """What learns a source."""
+
+    def learn(self, data: TrainingSet) -> Source:
+        """Return the source that was learned from normalised rows."""
+        ...
+
+
 @dataclass(frozen=True)
 class Proposer:
-    """Vectors, the index of their labels, and how many labels they propose."""
+    """Vectors, the index of their labels, how many labels they propose, and further sources."""
 
     vectors: Vectors
     index: LabelIndex
     size: int
+    sources: tuple[Source, ...] = ()
 
     def propose(self, X: sparse.csr_matrix) -> Shortlists:
         """Return the best labels of a few normalised rows."""
-        return Shortlists(*self.index.search(self.vectors.hidden(X), self.size))
+        hidden = self.vectors.hidden(X)
+        found = Shortlists(*self.index.search(hidden, self.size))
+        if self.size < self.vectors.n_labels:
+            for source in self.sources:
+                found = self._join(found, source.find(X), hidden)
+        return found
+
+    def _join(self, listed: Shortlists, found: NDArray[np.int32], hidden: Floats) -> Shortlists:
+        """Let the weakest of the listed labels give way to those that a source has found."""
+        labels, scores = listed.labels, listed.scores
+        joined = get_backend(self.vectors.device).join_lists(labels, scores, found)
+        rows, places = np.nonzero(joined)
+        new, params = labels[rows, places], self.vectors.params
+        scores[rows, places] = np.einsum("ij,ij->i", hidden[rows], params.L[new]) + params.c[new]
+        order = np.argsort(labels, axis=1)
+        return Shortlists(
+            np.take_along_axis(labels, order, axis=1), np.take_along_axis(scores, order, axis=1)
+        )
+
+    def more(self, X: sparse.csr_matrix, labels: NDArray[np.int32]) -> Floats:
+        """Return what the further sources say of the listed labels of a few normalised rows."""
+        parts = [source.score(X, labels) for source in self.sources]
+        return np.concatenate([no_more(labels), *parts], axis=2)
+
+    def more_all(self, X: sparse.csr_matrix, labels: NDArray[np.int32], n_threads: int) -> Floats:
+        """Return what the further sources say of the listed labels of many rows."""
+        n_columns = sum(source.n_columns for source in self.sources)
+        found = np.empty((*labels.shape, n_columns), np.float32)
+
+        def work(start: int, stop: int) -> None:
+            found[start:stop] = self.more(X[start:stop], labels[start:stop])
+
+        for_blocks(work, len(labels), self.index.block_rows, n_threads)
+        return found
 
     def propose_all(
         self, X: sparse.csr_matrix, n_threads: int, tick: Callable[[float], None] | None = None
@@ -76,11 +146,12 @@ class Proposer:
 
 @dataclass(frozen=True)
 class Stages:
-    """A trained model: what proposes and what decides."""
+    """A trained model: what proposes, what decides, and which labels had a row."""
 
     proposer: Proposer
     weights: SparseWeights
     index_recall: float
+    trained: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -113,7 +184,8 @@ class ListScorer:
         backend = get_backend(self.proposer.vectors.device)
         # Work of the stored weights of the row's features, not of all labels: pruning left few.
         own = backend.score_lists(csr_arrays(X), self.weights, found.labels)
-        return found, backend.mix_lists(found.labels, own, found.scores, mixture)
+        scores = ListScores(own, found.scores, self.proposer.more(X, found.labels))
+        return found, backend.mix_lists(found.labels, scores, mixture)
 
     def rank(self, X: sparse.csr_matrix, k: int, mixture: Mixture, n_threads: int) -> Ranking:
         """Return the best ``k`` labels on the shortlist of every normalised row."""

@@ -6,7 +6,7 @@ A classifier is trained on the rows that have its label and the rows that propos
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,15 +20,10 @@ from rmls.core.options import read_seed
 from rmls.core.resources import require_memory
 from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend, join_vectors
-from rmls.models.ranker.archive import (
-    index_type,
-    no_weights,
-    round_vectors,
-    weights_by_feature,
-)
+from rmls.models.ranker.archive import index_type, round_vectors, weights_by_feature
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index
-from rmls.models.ranker.scoring import Proposer, Shortlists, Stages
+from rmls.models.ranker.scoring import Proposer, Shortlists, SourceTrainer, Stages
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sampling import count_passes
 from rmls.models.rmls.sgd import train_vectors
@@ -59,6 +54,8 @@ class StageTrainer:
     precision : str
     options : ClassifierOptions
     seed, n_threads : int
+    sources : sequence of SourceTrainer
+        What learns further sources.
     seconds : dict of str to float
         Time of every stage so far.
     vectors, stages, parts : Vectors, Stages, list of HeldOut
@@ -77,6 +74,7 @@ class StageTrainer:
     options: ClassifierOptions
     seed: int
     n_threads: int
+    sources: Sequence[SourceTrainer] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     vectors: Vectors | None = None
     stages: Stages | None = None
@@ -100,7 +98,9 @@ class StageTrainer:
                 return self.stages, self._cross_fit(data, n_folds)
             return self.stages, self.score(self.stages, data)
         except KeyboardInterrupt:
-            return self._keep_best(data, n_folds)
+            from rmls.models.ranker.interruption import keep_best
+
+            return keep_best(self, data, n_folds)
 
     def _learn_rest(
         self, data: TrainingSet, stages: Stages, classifiers: ClassifierTrainer, listed: Shortlists
@@ -125,28 +125,6 @@ class StageTrainer:
                 self.parts.append(self.score(stages, fold.left_out))
                 shown.tick((number + 1) / n_folds, f"{number + 1} of {n_folds} models")
         return HeldOut.stack(self.parts)
-
-    def _keep_best(self, data: TrainingSet, n_folds: int) -> tuple[Stages, HeldOut]:
-        """Return what Ctrl-C has left, with the scores that the combination is learned from."""
-        if self.vectors is None:
-            raise KeyboardInterrupt
-        kept = "the model is kept"
-        if self.stages is None:
-            when = self.interrupted or "before the classifiers were trained"
-            self.interrupted = f"{when}; {kept} without classifiers"
-            index, recall = build_index("exact", self.vectors, self.vectors.params.L[:0], 0, 0)
-            proposer = Proposer(self.vectors, index, self.size)
-            self.stages = Stages(proposer, no_weights(data.n_labels, data.n_features), recall)
-        elif len(data.held_out):
-            self.interrupted = f"before the held-out rows were learned; {kept}"
-        else:
-            n_done = f"{len(self.parts)} of {n_folds}"
-            self.interrupted = f"after {n_done} models for the combination; {kept}"
-            self.has_held_out = bool(self.parts)
-        if self.parts:
-            return self.stages, HeldOut.stack(self.parts)
-        rows = data.left_out if len(data.held_out) else data.first(HELD_OUT_ROWS)
-        return self.stages, self.score(self.stages, rows)
 
     def _train(
         self, data: TrainingSet, *, keeps: bool = False
@@ -173,7 +151,8 @@ class StageTrainer:
             index, recall = build_index(
                 self.index, vectors, sample, self.size, self.seed, self.n_threads
             )
-            proposer = Proposer(vectors, index, self.size)
+            sources = tuple(source.learn(data.kept) for source in self.sources)
+            proposer = Proposer(vectors, index, self.size, sources)
             shown.tick(0.0, f"{data.n_rows:,} rows")
             # The labels a row proposes without having them are the hard negatives: n x size pairs,
             # not n x m.
@@ -187,7 +166,8 @@ class StageTrainer:
             # them on.
             used = np.ones(data.n_rows, dtype=bool)
             used[data.held_out] = False
-            stages = Stages(proposer, classifiers.solve(used, shown.tick), recall)
+            weights = classifiers.solve(used, shown.tick)
+            stages = Stages(proposer, weights, recall, data.kept.positives() > 0)
         return stages, classifiers, listed
 
     def _require_memory(self, data: TrainingSet) -> None:
@@ -211,7 +191,11 @@ class StageTrainer:
                 csr_arrays(X), stages.weights, found.labels, self.n_threads
             )
             scored = (found.labels, own, found.scores, data.labels, data.weights, device)
-            return HeldOut(*scored, data.rows, (data.n_rows,))
+            held = HeldOut(*scored, data.rows, (data.n_rows,))
+            if not stages.proposer.sources:
+                return held
+            more = stages.proposer.more_all(X, found.labels, self.n_threads)
+            return replace(held, more=more, trained=stages.trained[found.labels])
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from rmls.kernels.arrays import Pairs
+from rmls.kernels.arrays import N_TERMS, Pairs
 from rmls.kernels.cpu.linalg.select import best_of_rows
 from rmls.kernels.cpu.ranker.dual import add_sparse
 
@@ -55,14 +55,19 @@ def score_listed(x_indptr, x_indices, x_data, weights, listed, first_row, start,
 
 
 @njit(cache=True, nogil=True)
-def mix_listed(listed, own, other, mixture, out):
-    """Write the combined score of every listed label; ``out`` may be ``own``."""
+def mix_listed(listed, scores, mixture, out):
+    """Write the combined score of every listed label; ``out`` may be ``scores.own``."""
     coefficients, knots = mixture.coefficients, mixture.knots
+    n_more = scores.more.shape[2]
     for row in range(len(listed)):
         for place in range(listed.shape[1]):
-            out[row, place] = mix_scores(
-                coefficients, knots, listed[row, place], own[row, place], other[row, place]
+            label = listed[row, place]
+            score = mix_scores(
+                coefficients, knots, label, scores.own[row, place], scores.other[row, place]
             )
+            for column in range(n_more):
+                score += coefficients[label, N_TERMS + column] * scores.more[row, place, column]
+            out[row, place] = score
 
 
 @njit(cache=True, nogil=True)
