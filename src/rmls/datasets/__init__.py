@@ -18,6 +18,7 @@ __all__ = [
     "load",
     "load_artworks",
     "make_longtail",
+    "read_label_text",
     "read_texts",
     "save",
 ]
@@ -27,6 +28,7 @@ __getattr__ = lazy_names(
     {
         "iterate_texts": ".tables.text_table",
         "load_artworks": ".artworks",
+        "read_label_text": ".label_text",
         "read_texts": ".tables.text_table",
     },
 )
