@@ -35,7 +35,14 @@ FORMATS = {
     ".feather": "feather",
     ".arrow": "feather",
     ".xlsx": "excel",
+    ".rdf": "rdfxml",
+    ".xml": "rdfxml",
+    ".owl": "rdfxml",
+    ".ttl": "turtle",
+    ".nt": "ntriples",
+    ".jsonld": "jsonld",
 }
+THESAURI = ("rdfxml", "turtle", "ntriples", "jsonld")
 COLUMNAR: dict[str, Callable[[Path], Iterator[Chunk]]] = {
     "parquet": read_parquet,
     "feather": read_feather,
@@ -61,7 +68,8 @@ def read_label_text(
     source : path, mapping, or table of pandas, polars or Arrow
         A table with a row for every label (``.csv``, ``.tsv``, ``.jsonl``, ``.json``, ``.parquet``,
         ``.feather``, ``.xlsx``), a file with a label and its name in every line (``.txt``), a
-        mapping from labels to names or to objects (of Python, or ``.json``).
+        mapping from labels to names or to objects (of Python, or ``.json``), or a thesaurus in
+        SKOS (``.rdf``, ``.xml``, ``.ttl``, ``.nt``, ``.jsonld``; needs ``rmls[thesauri]``).
         Text may be compressed (``.gz``, ``.bz2``, ``.xz``).
     columns : mapping, optional
         The column of ``id``, ``name``, ``alternatives``, ``description``, ``parents``, ``related``
@@ -127,8 +135,12 @@ def _read_file(
         raise InputError("label text is read from a file, not from standard input.")
     if format not in NAMES:
         raise InputError(f"say what it is; the formats of label text are: {', '.join(NAMES)}.")
+    if format in THESAURI:
+        from rmls.datasets.label_text.thesauri.concepts import read_thesaurus
+
+        return read_thesaurus(path, format, encoding, wanted.language)
     if format == "json":
-        return read_json_content(read_json_file(path, encoding), wanted)
+        return _read_json(path, encoding, wanted)
     if format in COLUMNAR:
         return read_table(COLUMNAR[format](path), wanted)
     if format == "jsonl":
@@ -142,6 +154,15 @@ def _read_file(
     if format == "csv":
         delimiter = delimiter or tab or plain_delimiter(path, encoding)
     return read_without_header(path, encoding, delimiter)
+
+
+def _read_json(path: Path, encoding: str | None, wanted: Wanted) -> LabelText:
+    content = read_json_file(path, encoding)
+    if not isinstance(content, Mapping) or not {"@context", "@graph"} & content.keys():
+        return read_json_content(content, wanted)
+    from rmls.datasets.label_text.thesauri.concepts import read_thesaurus
+
+    return read_thesaurus(path, "jsonld", encoding, wanted.language, content)
 
 
 def _has_tabs(path: Path, encoding: str | None) -> bool:

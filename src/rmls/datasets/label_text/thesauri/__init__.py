@@ -1,0 +1,1 @@
+"""Thesauri in SKOS: RDF/XML, Turtle, N-Triples and JSON-LD, parsed by rdflib."""
