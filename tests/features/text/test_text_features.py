@@ -289,3 +289,18 @@ def test_threads_do_not_share_a_stemmer() -> None:
     finally:
         sys.setswitchinterval(interval)
     assert all(each == expected for each in found)
+
+
+def test_words_of_names_are_known_without_being_counted() -> None:
+    texts = ["taxes on sugar", "a tax on tobacco", "the sea"]
+    plain, named = TextFeatures(stem="english"), TextFeatures(stem="english", min_rows=2)
+    rows = plain.fit_transform(texts)
+    with_names = TextFeatures(stem="english")
+    # "yacht" is new, "sea" is not: neither changes how rare a word of the texts is.
+    more = with_names.fit_transform(texts, names=["yachts at sea", "tax"])
+    assert (abs(more[:, : rows.shape[1]] - rows) > 1e-6).nnz == 0
+    assert with_names.get_feature_names_out().tolist()[rows.shape[1] :] == ["yacht", "at"]
+    assert with_names.transform(["a yacht"]).nnz == 2
+    named.fit_transform(texts, names=["yacht at sea"])
+    assert {"yacht", "sea", "tax"} <= set(named.get_feature_names_out())
+    assert "sugar" not in named.get_feature_names_out()

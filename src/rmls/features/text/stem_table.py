@@ -35,18 +35,21 @@ class StemTable:
         return cls(language, Vocabulary(), Vocabulary(), np.zeros(0, np.int32))
 
     @classmethod
-    def learn(cls, scans: Sequence[Scan], stem: str) -> StemTable:
-        """Gather the words of texts; ``stem`` is a language, "auto" or "none"."""
+    def learn(cls, scans: Sequence[Scan], stem: str, more: Sequence[Scan] = ()) -> StemTable:
+        """Gather the words of texts; ``stem`` is a language, "auto" or "none".
+
+        The words of ``more`` are known, too, but have no say in what the language is.
+        """
         known, names = CodeTable(), list[str]()
         numbers = []
-        for scan in scans:
+        for scan in (*scans, *more):
             number, new = known.add(scan.codes)
             names.extend(scan.spell(new))
             numbers.append(number)
         language = None if stem == "none" else stem
         if stem == "auto":
             counts = np.zeros(len(names))
-            for scan, number in zip(scans, numbers, strict=True):
+            for scan, number in zip(scans, numbers[: len(scans)], strict=True):
                 _, words, times = scan.rows
                 counts[number] += np.bincount(words, times, minlength=len(number))
             language = find_language(names, counts.tolist())

@@ -16,6 +16,7 @@ from rmls.kernels.cpu.text.terms import count_terms, weigh_rows
 from rmls.kernels.cpu.text.words import number_words
 
 Floats = NDArray[np.float32]
+NO_NUMBERS: NDArray[np.int32] = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ def choose_block(
     counted: Sequence[Rows],
     size: int,
     limits: tuple[int, int | None],
+    wanted: NDArray[np.int32] = NO_NUMBERS,
 ) -> Chosen:
     """Choose the terms of one kind by the rows they stand in.
 
@@ -80,6 +82,8 @@ def choose_block(
         Number of terms, or of hashed columns.
     limits : tuple
         Fewest rows of a term, most terms.
+    wanted : ndarray of int32
+        Terms that are kept whatever the limits are.
     """
     rows_with = np.zeros(size, np.int64)
     for _, indices, _ in counted:
@@ -87,6 +91,8 @@ def choose_block(
     place = None
     if vocabulary is not None:
         kept = choose_columns(rows_with, *limits)
+        if len(wanted):
+            kept = np.union1d(kept, wanted)
         if len(kept) < size:
             place = np.full(size, -1, np.int32)
             place[kept] = np.arange(len(kept))

@@ -21,6 +21,7 @@ from rmls.features.text.scanning import Rows, Scan, ScannedTexts, cut_pieces, sc
 from rmls.features.text.stem_table import StemTable
 from rmls.features.text.stems import check_language
 from rmls.features.text.term_block import (
+    NO_NUMBERS,
     TermBlock,
     choose_block,
     count_columns,
@@ -168,7 +169,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_matrix:
+    def fit_transform(self, X: Any, y: Any = None, names: Sequence[str] = ()) -> sparse.csr_matrix:
         """Learn the terms of texts and return their rows.
 
         Parameters
@@ -176,6 +177,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X : sequence of str, sequence of tuples of str, mapping of columns, or table
             Also what `scan` read. Several fields are counted together, each by its weight.
         y : ignored
+        names : sequence of str
+            Texts whose words are known as well, although they are no rows and do not count, such
+            as the names of labels: a word of theirs may come up in later texts.
 
         Returns
         -------
@@ -184,8 +188,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         texts = X if isinstance(X, ScannedTexts) else self.scan([X])
         self._check_options()
         scans = texts.use_up()
-        stems = StemTable.learn(scans, self.stem)
-        found = self._fit_scans(scans, stems, count_threads(self.n_jobs))
+        one = np.ones(1, np.float32)
+        known = [scan_rows(part, one, pairs=False) for part in cut_pieces(list(names), 1)]
+        stems = StemTable.learn(scans, self.stem, known)
+        found = self._fit_scans(scans, stems, known)
         self.fields_, self.n_fields_ = texts.fields, texts.n_fields
         self.language_ = stems.language
         return found
@@ -217,9 +223,11 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             scans += run_parts(work, cut_pieces(rows.pieces, n_fields), threads)
         return ScannedTexts(scans, fields, max(n_fields, 1))
 
-    def _fit_scans(self, scans: list[Any], stems: StemTable, threads: int) -> sparse.csr_matrix:
+    def _fit_scans(
+        self, scans: list[Any], stems: StemTable, named: list[Scan]
+    ) -> sparse.csr_matrix:
         """Choose the terms and return the rows; every scan is let go when it was counted."""
-        kinds = self._kinds(stems)
+        kinds, threads = self._kinds(stems), count_threads(self.n_jobs)
         known = {kind: self._gather(kind, scans, stems) for kind in kinds}
         sizes = {
             kind: int(self.hashing or 1) if terms is None else len(terms)
@@ -235,8 +243,15 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         counted: list[Any] = run_parts(count, range(len(scans)), threads)
         limits = (self.min_rows, self.max_terms)
+        wanted = {WORDS: np.concatenate([NO_NUMBERS, *map(stems.stems_of, named)])}
         chosen = {
-            kind: choose_block(known[kind], [rows[kind] for rows in counted], sizes[kind], limits)
+            kind: choose_block(
+                known[kind],
+                [rows[kind] for rows in counted],
+                sizes[kind],
+                limits,
+                wanted.get(kind, NO_NUMBERS),
+            )
             for kind in kinds
         }
 
