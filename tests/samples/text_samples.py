@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -38,3 +39,35 @@ def write_csv(path: Path, n: int = 60) -> Path:
         lines.append(f"t{row},{title},{body},{'; '.join(names)}")
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return path
+
+
+COLUMNS = {"categories": ["medium"], "numbers": ["year"]}
+
+
+def make_columns(n: int, seed: int = 0) -> tuple[dict[str, list[Any]], list[list[str]]]:
+    """Return rows with a title, a medium and a year, each of which decides one label.
+
+    The word "boats" or "taxes" decides between sea and tax, the medium between painting and print,
+    and the year between old (before 1800), middle and new (from 1900).
+    """
+    rng = np.random.default_rng(seed)
+    rows: dict[str, list[Any]] = {"title": [], "medium": [], "year": []}
+    labels = []
+    for _ in range(n):
+        sea = rng.random() < 0.5
+        words = [str(word) for word in rng.choice(FILLERS, 5)]
+        words.insert(int(rng.integers(6)), "boats" if sea else "taxes")
+        medium = str(rng.choice(["Oil on canvas", "Oil on wood", "Etching", "Lithograph"]))
+        # With its decimals no year comes twice.
+        year = round(float(rng.uniform(1700, 2000)), 3)
+        for name, cell in zip(rows, (" ".join(words), medium, year), strict=True):
+            rows[name].append(cell)
+        kind = "painting" if medium.startswith("Oil") else "print"
+        labels.append(
+            [
+                "sea" if sea else "tax",
+                kind,
+                "old" if year < 1800 else "middle" if year < 1900 else "new",
+            ]
+        )
+    return rows, labels

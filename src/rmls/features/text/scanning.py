@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,9 @@ class Scan:
     bounds: NDArray[np.int64]
     pairs: Pairs | None = None
 
+    def __len__(self) -> int:
+        return len(self.rows[0]) - 1
+
     def spell(self, places: Places) -> list[str]:
         """Return some of the distinct words."""
         content = self.text.tobytes()
@@ -67,7 +71,7 @@ class Scan:
 
     def take(self, rows: NDArray[np.bool_]) -> Scan:
         """Return the words of some of the rows, as if they alone had been scanned."""
-        found, used = _take_rows(self.rows, rows)
+        found, used = take_rows(self.rows, rows)
         words, bounds = gather_words(
             self.text, np.stack([self.bounds[used], self.bounds[used + 1]], axis=1)
         )
@@ -75,7 +79,7 @@ class Scan:
         if self.pairs is not None:
             number = np.zeros(len(self.codes), np.int32)
             number[used] = np.arange(len(used))
-            of_pairs, kept = _take_rows(self.pairs.rows, rows)
+            of_pairs, kept = take_rows(self.pairs.rows, rows)
             pairs = Pairs(of_pairs, number[self.pairs.both[kept]])
         return Scan(found, self.codes[used], words, bounds, pairs)
 
@@ -89,14 +93,22 @@ class ScannedTexts:
     ----------
     fields : tuple of str or None
     n_fields : int
+    columns : list of ColumnScan
+        The columns beside the texts, where there are any.
     """
 
-    def __init__(self, scans: list[Scan], fields: tuple[str, ...] | None, n_fields: int) -> None:
-        self.fields, self.n_fields = fields, n_fields
+    def __init__(
+        self,
+        scans: list[Scan],
+        fields: tuple[str, ...] | None,
+        n_fields: int,
+        columns: Sequence[Any] = (),
+    ) -> None:
+        self.fields, self.n_fields, self.columns = fields, n_fields, list(columns)
         self._scans: list[Scan] | None = scans
 
     def __len__(self) -> int:
-        return sum(len(scan.rows[0]) - 1 for scan in self._scans or [])
+        return sum(map(len, self._scans or []))
 
     def use_up(self) -> list[Scan]:
         """Return the scans and let go of them."""
@@ -107,21 +119,31 @@ class ScannedTexts:
 
     def divide(self, rows: NDArray[np.bool_]) -> tuple[ScannedTexts, ScannedTexts]:
         """Return the rows that are marked, and the others."""
-        parts: tuple[list[Scan], list[Scan]] = ([], [])
-        scans = self.use_up()[::-1]
-        start = 0
-        while scans:
-            scan = scans.pop()
-            marked = rows[start : start + len(scan.rows[0]) - 1]
-            start += len(marked)
-            for part, chosen in zip(parts, (marked, ~marked), strict=True):
-                if chosen.any():
-                    part.append(scan.take(chosen))
-        first, second = (ScannedTexts(part, self.fields, self.n_fields) for part in parts)
+        texts = _divide(self.use_up(), rows)
+        columns = _divide(self.columns, rows)
+        first, second = (
+            ScannedTexts(part, self.fields, self.n_fields, beside)
+            for part, beside in zip(texts, columns, strict=True)
+        )
         return first, second
 
 
-def _take_rows(rows: Rows, kept: NDArray[np.bool_]) -> tuple[Rows, Places]:
+def _divide(scans: list[Any], rows: NDArray[np.bool_]) -> tuple[list[Any], list[Any]]:
+    """Return scans of the rows that are marked and of the others; the list is emptied."""
+    parts: tuple[list[Any], list[Any]] = ([], [])
+    scans.reverse()
+    start = 0
+    while scans:
+        scan = scans.pop()
+        marked = rows[start : start + len(scan)]
+        start += len(marked)
+        for part, chosen in zip(parts, (marked, ~marked), strict=True):
+            if chosen.any():
+                part.append(scan.take(chosen))
+    return parts
+
+
+def take_rows(rows: Rows, kept: NDArray[np.bool_]) -> tuple[Rows, Places]:
     """Return some rows, their words numbered anew, and the old numbers in the new order."""
     indptr, indices, counts = rows
     lengths = np.diff(indptr)

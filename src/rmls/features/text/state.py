@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rmls.core.errors import InputError
 from rmls.core.sparse import is_row_pointer
 from rmls.features.text.characters import encode_pieces
+from rmls.features.text.column_block import ColumnBlock
 from rmls.features.text.stem_table import StemTable
 from rmls.features.text.stems import check_language
 from rmls.features.text.term_block import TermBlock
@@ -21,7 +22,7 @@ from rmls.features.text.vocabulary import Vocabulary, hash_names
 from rmls.kernels.cpu.text.words import pair_codes
 
 Arrays = Mapping[str, NDArray[Any]]
-LEXICON = "lexicon"
+LEXICON, CATEGORIES = "lexicon", "categories"
 
 
 def text_state(features: TextFeatures) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -35,12 +36,16 @@ def text_state(features: TextFeatures) -> tuple[dict[str, Any], dict[str, NDArra
         arrays |= _spelled(LEXICON, features._stems.words)
         arrays["lexicon_stem"] = features._stems.stem_of
     fields = None if features.fields_ is None else list(features.fields_)
-    fitted = {
+    fitted: dict[str, Any] = {
         "fields": fields,
         "n_fields": features.n_fields_,
         "language": features.language_,
         "kinds": list(features._blocks),
+        "columns": None,
     }
+    if features._columns is not None:
+        fitted["columns"], beside = _column_state(features._columns)
+        arrays |= beside
     return fitted, arrays
 
 
@@ -55,7 +60,9 @@ def restore_text(params: dict[str, Any], fitted: dict[str, Any], arrays: Arrays)
         raise InputError("the names of the text fields are damaged")
     if isinstance(n_fields, bool) or not isinstance(n_fields, int) or n_fields < 1:
         raise InputError("the number of text fields is damaged")
-    if fields is not None and len(fields) != n_fields:
+    # A model of categories and numbers alone has one text, which is empty and has no name.
+    without_text = fields == [] and n_fields == 1 and bool(features._roles().all)
+    if fields is not None and len(fields) != n_fields and not without_text:
         raise InputError("the text fields do not fit their names")
     if language is not None:
         check_language(language)
@@ -67,7 +74,38 @@ def restore_text(params: dict[str, Any], fitted: dict[str, Any], arrays: Arrays)
     blocks = {kind: _read_block(kind, features, arrays) for kind in fitted["kinds"]}
     features._stems = _read_stems(language, blocks[WORDS].vocabulary, arrays)
     features._blocks = blocks
+    features._columns = _read_columns(features, fitted.get("columns"), arrays)
     return features
+
+
+def _column_state(block: ColumnBlock) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    arrays = {} if block.vocabulary is None else _spelled(CATEGORIES, block.vocabulary)
+    arrays["knots"] = np.concatenate([np.zeros(0), *block.knots])
+    fitted = {"n_categories": block.n_categories, "n_knots": [len(each) for each in block.knots]}
+    return fitted, arrays
+
+
+def _read_columns(features: TextFeatures, fitted: Any, arrays: Arrays) -> ColumnBlock | None:
+    roles, hashing = features._roles(), features.hashing
+    if not roles.all:
+        return None
+    sizes, all_knots = fitted["n_knots"], np.asarray(_take(arrays, "knots", np.float64))
+    if (
+        len(sizes) != len(roles.numbers)
+        or not all(type(size) is int and size > 0 for size in sizes)
+        or sum(sizes) != len(all_knots)
+    ):
+        raise InputError("the columns of numbers do not fit the options")
+    knots = np.split(all_knots, np.cumsum(sizes[:-1])) if sizes else []
+    if not np.isfinite(all_knots).all() or not all((np.diff(each) > 0).all() for each in knots):
+        raise InputError("the values that stand for the columns of numbers are damaged")
+    names = None if hashing is not None else _read_names(CATEGORIES, arrays)
+    vocabulary = None if names is None else Vocabulary(names)
+    size = (hashing if roles.categories else 0) if vocabulary is None else len(vocabulary)
+    if size != fitted["n_categories"] or size != (size if names is None else len(names)):
+        raise InputError("the categories do not fit the options")
+    weight = float(features.column_weight)
+    return ColumnBlock(roles, vocabulary, size, tuple(knots), weight)
 
 
 def _spelled(name: str, vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:

@@ -13,10 +13,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rmls.core.errors import InputError
-from rmls.core.options import Option, anything, flag, store_params, whole
+from rmls.core.options import Option, anything, flag, positive, store_params, whole
 from rmls.core.resources import count_threads, run_parts
 from rmls.features.normalize import unit_rows
-from rmls.features.text.inputs import TextRows, read_texts
+from rmls.features.text.column_block import ColumnBlock, learn_columns
+from rmls.features.text.columns import ColumnRoles, ColumnScan, scan_columns
+from rmls.features.text.inputs import TextRows, read_field_weights, read_lengths, read_rows
 from rmls.features.text.scanning import Rows, Scan, ScannedTexts, cut_pieces, scan_rows
 from rmls.features.text.stem_table import StemTable
 from rmls.features.text.stems import check_language
@@ -42,7 +44,6 @@ from rmls.features.text.vocabulary import Vocabulary
 
 # Against words; measured on held-out training rows (docs/text.md).
 KIND_WEIGHTS = {WORDS: 1.0, PAIRS: 0.4, CHARACTERS: 0.5}
-LONGEST = 8
 
 
 class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -71,6 +72,15 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names then.
     field_weights : sequence of float or None, default=None
         What a word counts in every field, where rows have several; 1 without it.
+    categories : sequence of str or of int, or None, default=None
+        Columns whose cells are features of their own, no texts: names in a table, positions in
+        tuples.
+    numbers : sequence of str or of int, or None, default=None
+        Columns of numbers. A number is shared by the two of up to 16 quantiles around it.
+    category_separator : str or None, default=None
+        What parts the categories of a cell; without it a text is one category, a list several.
+    column_weight : float, default=0.5
+        What every column of categories or numbers counts, against 1 for all words of a row.
     n_jobs : int or None, default=None
         Threads: None is 1, -1 all cores.
 
@@ -101,6 +111,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "max_terms": whole(1).or_none(),
         "hashing": whole(1).or_none(),
         "field_weights": anything("a positive number for every field").or_none(),
+        "categories": anything("names of columns, or positions").or_none(),
+        "numbers": anything("names of columns, or positions").or_none(),
+        "category_separator": anything("a text").or_none(),
+        "column_weight": positive(),
         "n_jobs": anything("a whole number other than 0").or_none(),
     }
 
@@ -109,6 +123,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_fields_: int
     _stems: StemTable
     _blocks: dict[str, TermBlock]
+    _columns: ColumnBlock | None
 
     def __init__(
         self,
@@ -120,6 +135,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         max_terms: int | None = 1_000_000,
         hashing: int | None = None,
         field_weights: Sequence[float] | None = None,
+        categories: Sequence[str] | Sequence[int] | None = None,
+        numbers: Sequence[str] | Sequence[int] | None = None,
+        category_separator: str | None = None,
+        column_weight: float = 0.5,
         n_jobs: int | None = None,
     ) -> None:
         store_params(self, locals())
@@ -132,35 +151,17 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.stem, str) or self.stem not in ("auto", "none"):
             check_language(str(self.stem))
         self._sequence_lengths()
+        self._roles()
         count_threads(self.n_jobs)
 
+    def _roles(self) -> ColumnRoles:
+        return ColumnRoles.of(self.categories, self.numbers, self.category_separator)
+
     def _sequence_lengths(self) -> tuple[int, int] | None:
-        if self.characters is None:
-            return None
-        try:
-            shortest, longest = (int(length) for length in self.characters)
-        except (TypeError, ValueError):
-            shortest, longest = 0, 0
-        if not 1 <= shortest <= longest <= LONGEST:
-            raise InputError(
-                f"characters must be the shortest and the longest length, from 1 to {LONGEST}; "
-                f"got {self.characters!r}."
-            )
-        return shortest, longest
+        return None if self.characters is None else read_lengths(self.characters)
 
     def _read_weights(self, n_fields: int) -> NDArray[np.float32]:
-        if self.field_weights is None:
-            return np.ones(n_fields, np.float32)
-        try:
-            weights = np.asarray(self.field_weights, dtype=np.float32)
-        except (TypeError, ValueError):
-            weights = np.zeros(0, np.float32)
-        if weights.shape != (n_fields,) or not (np.isfinite(weights) & (weights > 0)).all():
-            raise InputError(
-                f"field_weights must be {n_fields} positive numbers, one for every field; "
-                f"got {self.field_weights!r}."
-            )
-        return weights
+        return read_field_weights(self.field_weights, n_fields)
 
     # -- texts to rows ---------------------------------------------------------------------------
 
@@ -187,11 +188,19 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         texts = X if isinstance(X, ScannedTexts) else self.scan([X])
         self._check_options()
+        roles, limits = self._roles(), (self.min_rows, self.max_terms)
+        columns = None
+        if roles.all:
+            weight = float(self.column_weight)
+            columns = learn_columns(texts.columns, roles, limits, self.hashing, weight)
         scans = texts.use_up()
         one = np.ones(1, np.float32)
         known = [scan_rows(part, one, pairs=False) for part in cut_pieces(list(names), 1)]
         stems = StemTable.learn(scans, self.stem, known)
         found = self._fit_scans(scans, stems, known)
+        self._columns = columns
+        if columns is not None:
+            found = columns.beside(found, texts.columns)
         self.fields_, self.n_fields_ = texts.fields, texts.n_fields
         self.language_ = stems.language
         return found
@@ -211,9 +220,11 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check_options()
         threads = count_threads(self.n_jobs)
         scans: list[Scan] = []
-        fields, n_fields = None, 0
+        columns: list[ColumnScan] = []
+        roles = self._roles()
+        fields, n_fields, n_rows = None, 0, 0
         for chunk in chunks:
-            rows = read_texts(chunk, fields)
+            rows, cells = read_rows(chunk, fields, roles, alone=False)
             if n_fields and rows.n_fields != n_fields:
                 raise InputError(
                     f"texts have {rows.n_fields} field(s) but those before had {n_fields}."
@@ -221,7 +232,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             fields, n_fields = rows.fields, rows.n_fields
             work = partial(scan_rows, field_weights=self._read_weights(n_fields), pairs=self.pairs)
             scans += run_parts(work, cut_pieces(rows.pieces, n_fields), threads)
-        return ScannedTexts(scans, fields, max(n_fields, 1))
+            if roles.all:
+                columns.append(scan_columns(cells, rows.n_rows, roles, n_rows))
+            n_rows += rows.n_rows
+        return ScannedTexts(scans, fields, max(n_fields, 1), columns)
 
     def _fit_scans(
         self, scans: list[Any], stems: StemTable, named: list[Scan]
@@ -263,7 +277,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._blocks = {kind: choice.block for kind, choice in chosen.items()}
         kept = self._blocks[WORDS].vocabulary
         self._stems = StemTable.of_language(stems.language) if kept is None else stems.keep(kept)
-        return stack_rows(parts, self.n_terms_)
+        return stack_rows(parts, self._n_words)
 
     def _gather(self, kind: str, scans: list[Any], stems: StemTable) -> Vocabulary | None:
         """Return all terms of a kind in the texts that are learned from."""
@@ -277,7 +291,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return stems.stems
 
     def transform(self, X: Any) -> sparse.csr_matrix:
-        """Return the rows of texts; words that were not learned do not count.
+        """Return the rows of texts; words and categories that were not learned do not count.
 
         Returns
         -------
@@ -298,13 +312,17 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         given: list[Any]
         if isinstance(X, ScannedTexts):
-            given = list(X.use_up())
+            given, columns = list(X.use_up()), X.columns
         else:
-            given = list(cut_pieces(self._read_again(X).pieces, self.n_fields_))
-        return stack_rows(run_parts(work, given, threads), self.n_terms_)
+            rows, columns = self._read_again(X)
+            given = list(cut_pieces(rows.pieces, self.n_fields_))
+        found = stack_rows(run_parts(work, given, threads), self._n_words)
+        return found if self._columns is None else self._columns.beside(found, columns)
 
-    def _read_again(self, X: Any) -> TextRows:
-        rows = read_texts(X, self.fields_)
+    def _read_again(self, X: Any) -> tuple[TextRows, list[ColumnScan]]:
+        roles = ColumnRoles() if self._columns is None else self._columns.roles
+        rows, cells = read_rows(X, self.fields_, roles, alone=self.fields_ != ())
+        columns = [scan_columns(cells, rows.n_rows, roles)] if roles.all else []
         if rows.n_fields == 1 and self.n_fields_ > 1 and rows.fields is None:
             # A text of its own, where the table had several fields: all of it is in the first.
             empty = [""] * (self.n_fields_ - 1)
@@ -314,7 +332,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"texts have {rows.n_fields} field(s) but {self.n_fields_} were learned from."
             )
-        return rows
+        return rows, columns
 
     def _kinds(self, stems: StemTable) -> dict[str, Callable[[Scan], Terms]]:
         """Return how every kind of terms is found in a scan."""
@@ -339,10 +357,18 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def n_terms_(self) -> int:
         """Number of columns."""
+        return self._n_words + (0 if self._columns is None else self._columns.n_features)
+
+    @property
+    def _n_words(self) -> int:
         return sum(len(block.idf) for block in self._blocks.values())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the term of every column; sequences of characters stand between bars."""
+        """Return the term of every column.
+
+        Sequences of characters stand between bars, categories are ``column=category`` and the
+        values that stand for a column of numbers ``column~value``.
+        """
         check_is_fitted(self)
         names: list[str] = []
         for kind, block in self._blocks.items():
@@ -352,6 +378,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 names.extend(f"|{name}|" for name in block.vocabulary.names)
             else:
                 names.extend(block.vocabulary.names)
+        names.extend([] if self._columns is None else self._columns.names)
         return np.asarray(names, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -20,7 +20,10 @@ def describe_text_ranker(model: TextRanker) -> tuple[dict[str, Any], dict[str, N
     """Return a fitted model as plain values and arrays."""
     fitted, text = text_state(model.features_)
     inner, arrays = describe_model(model.estimator_)
-    params = model.get_params(deep=False)
+    # Columns may be named by any sequence, such as the index of a table.
+    roles = model.features_._roles()
+    columns = {"categories": roles.categories or None, "numbers": roles.numbers or None}
+    params = {**model.get_params(deep=False), **columns}
     manifest = {
         "method": type(model).__name__,
         "rmls_version": VERSION,

@@ -70,6 +70,15 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Choose one of so many columns by a hash of the term and keep no vocabulary.
     field_weights : sequence of float or None, default=None
         What a word counts in every field, where rows have several; 1 without it.
+    categories : sequence of str or of int, or None, default=None
+        Columns whose cells are features of their own, no texts: names in a table, positions in
+        tuples.
+    numbers : sequence of str or of int, or None, default=None
+        Columns of numbers. A number is shared by the two of up to 16 quantiles around it.
+    category_separator : str or None, default=None
+        What parts the categories of a cell; without it a text is one category, a list several.
+    column_weight : float, default=0.5
+        What every column of categories or numbers counts, against 1 for all words of a row.
     n_jobs : int or None, default=None
         Threads: None is 1, -1 all cores. It is that of the estimator, too, unless that has one.
 
@@ -111,6 +120,10 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         max_terms: int | None = 1_000_000,
         hashing: int | None = None,
         field_weights: Sequence[float] | None = None,
+        categories: Sequence[str] | Sequence[int] | None = None,
+        numbers: Sequence[str] | Sequence[int] | None = None,
+        category_separator: str | None = None,
+        column_weight: float = 0.5,
         n_jobs: int | None = None,
     ) -> None:
         store_params(self, locals())
@@ -163,7 +176,8 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : sequence of str, sequence of tuples of str, mapping of columns, or table
-            Several fields are counted together, each by its weight.
+            Several fields are counted together, each by its weight. Columns that ``categories``
+            and ``numbers`` name are no texts; there may be no others.
         y : lists of label names, 0/1 matrix, or 1-d classes
         sample_weight : array-like of shape (n_samples,), optional
         label_names : sequence of str, optional
