@@ -13,7 +13,7 @@ import pytest
 
 from rmls.core.errors import FileFormatError, InputError
 from rmls.core.label_text import LabelText
-from rmls.datasets import read_label_text
+from rmls.datasets import read_label_text, read_texts
 
 ROWS: list[dict[str, Any]] = [
     {"id": "b1", "name": "bread", "alt": ["loaf", "Brot"], "definition": "baked", "parent": ""},
@@ -251,6 +251,17 @@ def test_bad_files_are_one_sentence(content: Any, name: str, said: str, tmp_path
     assert message.startswith(str(path))
     assert said in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("read", [read_label_text, read_texts])
+def test_bytes_that_cannot_be_unpacked_or_decoded(read: Any, tmp_path: Path) -> None:
+    """Also where the reader looks ahead, before it reads line by line."""
+    packed = bytearray(gzip.compress(as_csv()))
+    packed[10] = 0xFF
+    with pytest.raises(FileFormatError, match="the compressed file is damaged"):
+        read(write(tmp_path, bytes(packed), "x.csv.gz"))
+    with pytest.raises(FileFormatError, match="this is no text"):
+        read(write(tmp_path, as_csv(",", "utf-16")[:-1], "x.csv"))
 
 
 def test_what_is_no_label_text_is_refused(tmp_path: Path) -> None:

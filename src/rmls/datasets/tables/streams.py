@@ -9,6 +9,7 @@ import io
 import lzma
 import re
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,7 +41,7 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
             yield stream
     except FileNotFoundError:
         raise FileFormatError("there is no such file", path) from None
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
+    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
         raise FileFormatError(f"the compressed file is damaged ({error})", path) from None
     except OSError as error:
         reason = error.strerror or f"damaged: {error}"
@@ -63,6 +64,8 @@ def open_text(path: Path, encoding: str | None = None) -> Iterator[io.TextIOWrap
         text = io.TextIOWrapper(buffered, encoding or found, "surrogateescape", newline="")
         try:
             yield text
+        except UnicodeError as error:
+            raise FileFormatError(f"this is no text ({error})", path) from None
         finally:
             # Standard input stays open for those who come after.
             text.detach()
