@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,8 @@ from rmls.core.label_text.alignment import fold
 from rmls.core.label_text.words_or_code import last_part
 from rmls.core.words import count, shorten
 
-_SPACES = re.compile(r"\s+")
 
-
-@dataclass
+@dataclass(slots=True)
 class Entry:
     """One label of a file.
 
@@ -26,8 +23,8 @@ class Entry:
     id, name, description : str
         Empty where the file says nothing.
     alternatives, parents, codes, related : sequence of str
-    where : str
-        Where it stands, for messages.
+    row : int
+        Where it stands, for messages; 0 where it is no row.
     is_top : bool
         Whether the file says that nothing stands above it.
     is_deprecated : bool
@@ -40,9 +37,14 @@ class Entry:
     parents: Sequence[str] = ()
     codes: Sequence[str] = ()
     related: Sequence[str] = ()
-    where: str = ""
+    row: int = 0
     is_top: bool = False
     is_deprecated: bool = False
+
+    @property
+    def where(self) -> str:
+        """Where it stands, in words."""
+        return f"row {self.row}" if self.row else f"label {shorten(self.id)!r}"
 
 
 def clean(text: str) -> str:
@@ -53,7 +55,7 @@ def clean(text: str) -> str:
     >>> clean(" rye \\n bread ")
     'rye bread'
     """
-    return _SPACES.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def build(
@@ -98,7 +100,9 @@ def _refuse_twice(entries: Sequence[Entry]) -> None:
 
 
 def _other_names(entry: Entry) -> tuple[str, ...]:
-    names = dict.fromkeys(name for name in map(clean, entry.alternatives) if name)
+    if not entry.alternatives:
+        return ()
+    names = dict.fromkeys(entry.alternatives)
     names.pop(entry.name, None)
     return tuple(names)
 
@@ -220,11 +224,22 @@ def read_cell(cell: Any, where: str) -> str:
 
 def read_cells(cell: Any, where: str, separator: str | None) -> list[str]:
     """Return the texts of a cell: of a list, or parted by the separator."""
-    if hasattr(cell, "tolist") and not isinstance(cell, str):
+    if isinstance(cell, str):
+        return split_text(cell, separator)
+    if hasattr(cell, "tolist"):
         cell = cell.tolist()
     if isinstance(cell, (list, tuple)):
-        parts = [read_cell(part, where) for part in cell]
-    else:
-        text = cell if isinstance(cell, str) else read_cell(cell, where)
-        parts = [clean(part) for part in (text.split(separator) if separator else [text])]
-    return [part for part in parts if part]
+        return [part for part in (read_cell(part, where) for part in cell) if part]
+    return split_text(read_cell(cell, where), separator)
+
+
+def split_text(text: str, separator: str | None) -> list[str]:
+    """Return the parts of a text, without empty ones.
+
+    Examples
+    --------
+    >>> split_text("loaf |  big loaf|", "|")
+    ['loaf', 'big loaf']
+    """
+    parts = text.split(separator) if separator else [text]
+    return [cleaned for part in parts if (cleaned := clean(part))]

@@ -93,4 +93,4 @@ def _entries(items: Iterable[tuple[Any, Any]]) -> Iterator[Entry]:
             raise InputError("a label of the mapping is empty.")
         names = read_cells(value, where, None)
         name, others = (names[0], names[1:]) if names else ("", [])
-        yield Entry(id=label, name=name, alternatives=others, where=where)
+        yield Entry(id=label, name=name, alternatives=others)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rmls.core.errors import FileFormatError, InputError
 from rmls.core.label_text import LabelText, is_words
-from rmls.datasets.label_text.entries import Entry, build, read_cell, read_cells
+from rmls.datasets.label_text.entries import Entry, build, clean, read_cell, read_cells, split_text
 from rmls.datasets.label_text.roles import LabelColumns, find_columns, looks_like_header
 from rmls.datasets.tables.chunks import MAX_CELL, Chunk
 from rmls.datasets.tables.delimited import SAMPLE_CHARACTERS, find_delimiter
@@ -85,40 +85,57 @@ def _entries(
     columns: LabelColumns,
     separators: Mapping[str, str | None],
 ) -> Iterator[Entry]:
-    name, id_column = columns.one("name"), columns.one("id")
-    n_rows = len(next(iter(table.values()), ()))
-    for number in range(n_rows):
-        row = f"row {number + 1}"
-
-        def one(title: str | None, number: int = number, row: str = row) -> str:
-            return "" if title is None else read_cell(table[title][number], _cell(row, title))
-
-        def many(role: str, number: int = number, row: str = row) -> list[str]:
-            return [
-                text
-                for title in columns.of[role]
-                for text in read_cells(table[title][number], _cell(row, title), separators[role])
-            ]
-
-        label = one(id_column or name)
+    """Yield the labels, column by column for speed: there may be millions."""
+    title = columns.one("id") or columns.one("name") or ""
+    ids = _texts(table, title)
+    name = columns.one("name")
+    names = [_own_name(label) for label in ids] if name is None else _texts(table, name)
+    described = [_texts(table, column) for column in columns.of["description"]]
+    lists = {
+        role: [_lists(table, column, separators[role]) for column in columns.of[role]]
+        for role in ("alternatives", "parents", "codes", "related")
+    }
+    for number, label in enumerate(ids):
         if not label:
-            if any(read_cells(cells[number], row, None) for cells in table.values()):
-                raise InputError(f"{_cell(row, id_column or name or '')}: the label is empty.")
+            if any(read_cells(cells[number], "", None) for cells in table.values()):
+                raise InputError(f"{_cell(number, title)}: the label is empty.")
             continue
+        many: dict[str, Sequence[str]] = {
+            role: [text for cells in found for text in cells[number]] if found else ()
+            for role, found in lists.items()
+        }
         yield Entry(
             id=label,
-            name=one(name) if name else _own_name(label),
-            alternatives=many("alternatives"),
-            description=" ".join(filter(None, map(one, columns.of["description"]))),
-            parents=many("parents"),
-            codes=many("codes"),
-            related=many("related"),
-            where=row,
+            name=names[number],
+            alternatives=many["alternatives"],
+            description=" ".join(texts[number] for texts in described if texts[number]),
+            parents=many["parents"],
+            codes=many["codes"],
+            related=many["related"],
+            row=number + 1,
         )
 
 
-def _cell(row: str, title: str) -> str:
-    return f"{row}, column {title!r}"
+def _texts(table: Mapping[str, Sequence[Any]], title: str) -> list[str]:
+    return [
+        clean(cell) if type(cell) is str else read_cell(cell, _cell(number, title))
+        for number, cell in enumerate(table[title])
+    ]
+
+
+def _lists(
+    table: Mapping[str, Sequence[Any]], title: str, separator: str | None
+) -> list[list[str]]:
+    return [
+        split_text(cell, separator)
+        if type(cell) is str
+        else read_cells(cell, _cell(number, title), separator)
+        for number, cell in enumerate(table[title])
+    ]
+
+
+def _cell(number: int, title: str) -> str:
+    return f"row {number + 1}, column {title!r}"
 
 
 def _own_name(label: str) -> str:
@@ -205,5 +222,5 @@ def _plain_entries(rows: Iterable[list[str]], path: Path) -> Iterator[Entry]:
             id=label,
             name=texts[1] if len(texts) > 1 else _own_name(label),
             codes=[text for text in texts[2:] if text],
-            where=f"row {number}",
+            row=number,
         )

@@ -142,12 +142,11 @@ def _entry(name: str, thing: Thing, chosen: Text | None, links: _Links) -> Entry
     return Entry(
         id=name,
         name=clean(chosen.words) if chosen else "",
-        alternatives=list(words("name", "alternative")),
+        alternatives=list(filter(None, words("name", "alternative"))),
         description=" ".join(dict.fromkeys(filter(None, words("definition", "note")))),
         parents=list(dict.fromkeys(links.parents.get(name, ()))),
         codes=[clean(text.words) for text in thing.texts if text.role == "code"],
         related=list(dict.fromkeys(links.related.get(name, ()))),
-        where=f"concept {name}",
         is_top=name in links.tops,
         is_deprecated=any(t.role == "deprecated" and t.words == "true" for t in thing.texts),
     )
