@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmls.kernels.arrays import Csr, Pairs
+from rmls.kernels.arrays import Csr, NameMatches, Pairs
 
 
 def as_matrix(rows: Csr, n_columns: int) -> np.ndarray:
@@ -188,31 +188,36 @@ class NumpyBackend:
         table = mixture.coefficients[listed]
         return np.einsum("ijk,kij->ij", table, np.array(terms)).astype(np.float32)
 
-    def _match(self, rows: Csr, postings: Any, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the best share and cosine of every label in every row."""
+    def match_names(self, rows: Csr, postings: Any, n_labels: int) -> NameMatches:
         d, names = len(postings.indptr) - 1, postings.names.astype(np.int32)
         X, n_names = as_matrix(rows, d), len(postings.owners)
-        by_name = [
-            given @ as_matrix(Csr(postings.indptr, names, weights), n_names)
-            for given, weights in ((X != 0, postings.shares), (X, postings.cosines))
-        ]
         best = np.zeros((2, len(X), n_labels), np.float32)
-        for part, found in zip(best, by_name, strict=True):
-            np.maximum.at(part, (slice(None), postings.owners), found)
-        return best[0], best[1]
+        given = ((X != 0, postings.shares), (X, postings.cosines))
+        for part, (present, weights) in zip(best, given, strict=True):
+            by_name = present @ as_matrix(Csr(postings.indptr, names, weights), n_names)
+            np.maximum.at(part, (slice(None), postings.owners), by_name)
+        where, labels = np.nonzero(best[0] >= 0.3)
+        indptr = np.searchsorted(where, np.arange(len(X) + 1))
+        return NameMatches(indptr, labels.astype(np.int32), *best[:, where, labels])
 
-    def match_names(self, rows: Csr, postings: Any, n_labels: int, size: int) -> np.ndarray:
-        share, cosine = self._match(rows, postings, n_labels)
-        key = np.where(share > 0, cosine + share + (share > 0.9), -1)
-        found = np.argsort(-key, axis=1, kind="stable")[:, :size]
-        return np.where(np.take_along_axis(key, found, axis=1) > 0, found, -1).astype(np.int32)
+    def best_names(self, matches: NameMatches, size: int) -> np.ndarray:
+        found = np.full((len(matches.indptr) - 1, size), -1, np.int32)
+        keys = matches.shares + matches.cosines + (matches.shares > 0.9)
+        for row in range(len(found)):
+            part = slice(matches.indptr[row], matches.indptr[row + 1])
+            best = matches.labels[part][np.argsort(-keys[part], kind="stable")[:size]]
+            found[row, : len(best)] = best
+        return found
 
-    def score_names(
-        self, rows: Csr, postings: Any, n_labels: int, listed: np.ndarray
-    ) -> np.ndarray:
+    def score_names(self, matches: NameMatches, listed: np.ndarray, n_labels: int) -> np.ndarray:
+        shape = (len(listed), n_labels)
         share, cosine = (
-            np.take_along_axis(part, listed, axis=1)
-            for part in self._match(rows, postings, n_labels)
+            np.take_along_axis(
+                sparse.csr_matrix((values, matches.labels, matches.indptr), shape).toarray(),
+                listed,
+                axis=1,
+            )
+            for values in (matches.shares, matches.cosines)
         )
         numbers = (share > 0, share, share > 0.9, cosine, np.maximum(cosine - 0.2, 0))
         return np.stack(numbers, axis=2).astype(np.float32)

@@ -156,6 +156,18 @@ class NamePostings(NamedTuple):
     owners: np.ndarray
 
 
+class NameMatches(NamedTuple):
+    """The labels whose names stand in every row, row by row: a CSR pattern with two numbers.
+
+    ``shares`` is the part of the name that is there, ``cosines`` that of the row with the name.
+    """
+
+    indptr: np.ndarray
+    labels: np.ndarray
+    shares: np.ndarray
+    cosines: np.ndarray
+
+
 class ListScores(NamedTuple):
     """What is known of the listed labels of some rows.
 

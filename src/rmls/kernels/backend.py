@@ -22,6 +22,7 @@ from rmls.kernels.arrays import (
     LabelledRows,
     ListScores,
     Mixture,
+    NameMatches,
     NamePostings,
     Objective,
     Pairs,
@@ -155,15 +156,15 @@ class Backend(Protocol):
         """Return the rows with a label that names every word, and those that hold the word, too."""
         ...
 
-    def match_names(
-        self, rows: Csr, postings: NamePostings, n_labels: int, size: int
-    ) -> NDArray[np.int32]:
+    def match_names(self, rows: Csr, postings: NamePostings, n_labels: int) -> NameMatches:
+        """Return the labels whose names stand in every row."""
+        ...
+
+    def best_names(self, matches: NameMatches, size: int) -> Labels:
         """Return the labels whose names match a row best; -1 where there are no more."""
         ...
 
-    def score_names(
-        self, rows: Csr, postings: NamePostings, n_labels: int, listed: Labels
-    ) -> Floats:
+    def score_names(self, matches: NameMatches, listed: Labels, n_labels: int) -> Floats:
         """Return five numbers on how the name of every listed label matches the row."""
         ...
 

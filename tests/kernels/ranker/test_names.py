@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-
-from rmls.kernels.arrays import Csr, ListScores, Mixture, NamePostings
-from rmls.kernels.backend import csr_arrays, get_backend
 from tests.samples.numpy_backend import NumpyBackend
+
+from rmls.kernels.arrays import Csr, ListScores, Mixture, NameMatches, NamePostings
+from rmls.kernels.backend import csr_arrays, get_backend
 
 N_LABELS, N_WORDS = 40, 25
 
@@ -35,16 +35,32 @@ def _postings() -> NamePostings:
     )
 
 
+def dense(matches: NameMatches) -> np.ndarray:
+    shape = (len(matches.indptr) - 1, N_LABELS)
+    return np.array(
+        [
+            sparse.csr_matrix((values, matches.labels, matches.indptr), shape).toarray()
+            for values in (matches.shares, matches.cosines)
+        ]
+    )
+
+
+def test_matches_are_those_of_plain_numpy(rows: Csr, postings: NamePostings) -> None:
+    found = dense(get_backend("cpu").match_names(rows, postings, N_LABELS))
+    expected = dense(NumpyBackend().match_names(rows, postings, N_LABELS))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert 0.05 < (found[0] > 0).mean() < 0.9
+    assert (found[0] > 0.9).any()
+
+
 def test_scores_of_names_are_those_of_plain_numpy(rows: Csr, postings: NamePostings) -> None:
     listed = np.argsort(np.random.default_rng(4).random((30, N_LABELS)), axis=1)[:, :9]
     listed = listed.astype(np.int32)
     backend, plain = get_backend("cpu"), NumpyBackend()
-    found = backend.score_names(rows, postings, N_LABELS, listed)
-    expected = plain.score_names(rows, postings, N_LABELS, listed)
-    np.testing.assert_allclose(found[:, :, [0, 1, 3, 4]], expected[:, :, [0, 1, 3, 4]], atol=1e-5)
-    # Sums are taken in another order: a share of exactly 0.9 may fall on either side.
-    clear = np.abs(expected[:, :, 1] - 0.9) > 1e-4
-    assert (found[:, :, 2] == expected[:, :, 2])[clear].all()
+    matches = backend.match_names(rows, postings, N_LABELS)
+    found = backend.score_names(matches, listed, N_LABELS)
+    expected = plain.score_names(matches, listed, N_LABELS)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
     assert 0 < found[:, :, 2].mean() < found[:, :, 0].mean() < 1
 
 
@@ -52,15 +68,32 @@ def test_scores_of_names_are_those_of_plain_numpy(rows: Csr, postings: NamePosti
 def test_best_matches_are_those_of_plain_numpy(
     rows: Csr, postings: NamePostings, size: int
 ) -> None:
-    found = get_backend("cpu").match_names(rows, postings, N_LABELS, size)
-    share, cosine = NumpyBackend()._match(rows, postings, N_LABELS)
-    keys = np.where(share > 0, cosine + share + (share > 0.9), 0)
+    matches = get_backend("cpu").match_names(rows, postings, N_LABELS)
+    found = get_backend("cpu").best_names(matches, size)
+    share, cosine = dense(matches)
+    keys = share + cosine + (share > 0.9)
     for row, labels in enumerate(found):
         kept = labels[labels >= 0]
         assert len(set(kept)) == len(kept) == min(size, (keys[row] > 0).sum())
-        if len(kept):
-            best = np.sort(keys[row])[::-1][: len(kept)]
-            np.testing.assert_allclose(np.sort(keys[row, kept])[::-1], best, atol=1e-5)
+        best = np.sort(keys[row])[::-1][: len(kept)]
+        np.testing.assert_allclose(np.sort(keys[row, kept])[::-1], best, atol=1e-6)
+
+
+def test_a_label_is_matched_by_the_best_of_its_names() -> None:
+    # Word 0 is all of the first name and half of the second; both belong to label 1.
+    postings = NamePostings(
+        np.int64([0, 2, 3]),
+        np.int32([0, 1, 1]),
+        np.float32([1.0, 0.5, 0.5]),
+        np.float32([1.0, 0.7, 0.7]),
+        np.int32([1, 1]),
+    )
+    rows = csr_arrays(sparse.csr_matrix(np.float32([[0.5, 0.0], [0.0, 0.5], [0.0, 0.0]])))
+    matches = get_backend("cpu").match_names(rows, postings, 3)
+    assert matches.indptr.tolist() == [0, 1, 2, 2]
+    assert matches.labels.tolist() == [1, 1]
+    np.testing.assert_allclose(matches.shares, [1.0, 0.5])
+    np.testing.assert_allclose(matches.cosines, [0.5, 0.35])
 
 
 def test_found_labels_take_the_places_of_the_weakest() -> None:

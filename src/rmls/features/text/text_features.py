@@ -319,6 +319,19 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         found = stack_rows(run_parts(work, given, threads), self._n_words)
         return found if self._columns is None else self._columns.beside(found, columns)
 
+    def transform_names(self, names: Sequence[str]) -> sparse.csr_matrix:
+        """Return the words of names: texts of their own, whatever fields and columns rows have."""
+        check_is_fitted(self)
+        one, words = np.ones(1, np.float32), self._blocks[WORDS]
+        parts = [
+            words.transform(word_terms(scan_rows(part, one, pairs=False), self._stems))
+            for part in cut_pieces(list(names), 1)
+        ]
+        found = stack_rows(parts, self.n_terms_)
+        # Words come first, whatever other kinds of terms there are.
+        shape = (len(names), self.n_terms_)
+        return sparse.csr_matrix((found.data, found.indices, found.indptr), shape)
+
     def _read_again(self, X: Any) -> tuple[TextRows, list[ColumnScan]]:
         roles = ColumnRoles() if self._columns is None else self._columns.roles
         rows, cells = read_rows(X, self.fields_, roles, alone=self.fields_ != ())

@@ -15,6 +15,7 @@ from rmls.kernels.arrays import (
     LabelledRows,
     ListScores,
     Mixture,
+    NameMatches,
     NamePostings,
     Objective,
     Pairs,
@@ -191,24 +192,28 @@ class CpuBackend:
         count_words(X, Y, names, rows, counts, hits)
         return counts, hits
 
-    def match_names(
-        self, rows: Csr, postings: NamePostings, n_labels: int, size: int
-    ) -> NDArray[np.int32]:
-        """Return the labels whose names match a row best; -1 where there are no more."""
-        from rmls.kernels.cpu.ranker.names import best_matches, make_room
+    def match_names(self, rows: Csr, postings: NamePostings, n_labels: int) -> NameMatches:
+        """Return the labels whose names stand in every row."""
+        from rmls.kernels.cpu.ranker.names import make_room, match_rows
 
-        found = np.empty((len(rows.indptr) - 1, size), np.int32)
-        best_matches(rows, postings, make_room(postings, n_labels), found)
+        indptr = np.zeros(len(rows.indptr), np.int64)
+        found = match_rows(rows, postings, make_room(postings, n_labels), indptr)
+        return NameMatches(indptr, *found)
+
+    def best_names(self, matches: NameMatches, size: int) -> Labels:
+        """Return the labels whose names match a row best; -1 where there are no more."""
+        from rmls.kernels.cpu.ranker.names import best_matches
+
+        found = np.empty((len(matches.indptr) - 1, size), np.int32)
+        best_matches(matches, found)
         return found
 
-    def score_names(
-        self, rows: Csr, postings: NamePostings, n_labels: int, listed: Labels
-    ) -> Floats:
+    def score_names(self, matches: NameMatches, listed: Labels, n_labels: int) -> Floats:
         """Return five numbers on how the name of every listed label matches the row."""
-        from rmls.kernels.cpu.ranker.names import N_NUMBERS, make_room, score_names
+        from rmls.kernels.cpu.ranker.names import N_NUMBERS, score_names
 
         out = np.empty((*listed.shape, N_NUMBERS), np.float32)
-        score_names(rows, postings, make_room(postings, n_labels), listed, out)
+        score_names(matches, n_labels, listed, out)
         return out
 
     def join_lists(self, listed: Labels, scores: Floats, found: Labels) -> NDArray[np.bool_]:

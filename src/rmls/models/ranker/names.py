@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,14 @@ from scipy import sparse
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError
 from rmls.core.sparse import check_csr
-from rmls.kernels.arrays import NamePostings
+from rmls.kernels.arrays import NameMatches, NamePostings
 from rmls.kernels.backend import csr_arrays, get_backend
 from rmls.models.ranker.combination import N_NAME_COLUMNS
+from rmls.models.ranker.label_words import LabelWords, read_label_words
 from rmls.models.shared.training_set import TrainingSet
+
+if TYPE_CHECKING:
+    from rmls.models.ranker.ranker import RMLSRanker
 
 # Labels that are listed for their names; they take the places of the weakest proposals.
 N_FOUND = 30
@@ -24,22 +28,6 @@ MAX_NAMES = 10_000
 # What a word of a name is worth is counted in the rows of its labels, as if these many more had
 # shown what the words of names are worth on average.
 PRIOR_ROWS = 5.0
-
-
-@dataclass(frozen=True)
-class LabelWords:
-    """The words of the names of labels, in the columns of the features.
-
-    Attributes
-    ----------
-    words : CSR matrix of shape (n_names, n_features)
-        Which words stand in every name; a label may have several names.
-    owners : ndarray of int32, shape (n_names,)
-        The label of every name.
-    """
-
-    words: sparse.csr_matrix
-    owners: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -52,16 +40,18 @@ class NameIndex:
     kind = "names"
     n_columns = N_NAME_COLUMNS
 
-    def find(self, X: sparse.csr_matrix) -> NDArray[np.int32]:
-        """Return the labels whose names match every row best; -1 stands for none."""
+    def look(self, X: sparse.csr_matrix) -> NameMatches:
+        """Return the labels whose names stand in every row."""
         backend = get_backend(self.device)
-        size = min(N_FOUND, self.n_labels)
-        return backend.match_names(csr_arrays(X), self.postings, self.n_labels, size)
+        return backend.match_names(csr_arrays(X), self.postings, self.n_labels)
 
-    def score(self, X: sparse.csr_matrix, labels: NDArray[np.int32]) -> NDArray[np.float32]:
+    def find(self, seen: NameMatches) -> NDArray[np.int32]:
+        """Return the labels whose names match every row best; -1 stands for none."""
+        return get_backend(self.device).best_names(seen, min(N_FOUND, self.n_labels))
+
+    def score(self, seen: NameMatches, labels: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return how the names of the listed labels match: five numbers of a row and a label."""
-        backend = get_backend(self.device)
-        return backend.score_names(csr_arrays(X), self.postings, self.n_labels, labels)
+        return get_backend(self.device).score_names(seen, labels, self.n_labels)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what an archive keeps."""
@@ -95,6 +85,13 @@ class NameTrainer:
     names: LabelWords
     n_labels: int
     device: str = "cpu"
+
+    @classmethod
+    def of(cls, model: RMLSRanker, label_text: Any) -> NameTrainer:
+        """Read what `RMLSRanker.fit` was given."""
+        labels, names = model._space.names, getattr(model, "feature_names_in_", None)
+        words = read_label_words(label_text, labels, int(model.n_features_in_), names)
+        return cls(words, len(labels), model.device)
 
     def learn(self, data: TrainingSet) -> NameIndex:
         """Return the index of the names, each word weighted by how rare and how telling it is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +54,6 @@ from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.shared.probabilities import GivesLists
 from rmls.models.shared.progress import stage, takes_the_rest, warn_interrupted
 from rmls.models.shared.training_set import TrainingSet, count_folds
-
-if TYPE_CHECKING:
-    from rmls.models.ranker.names import LabelWords
 
 # Below, a tenth of the rows would be too few to learn the combination from (docs/ranker.md).
 CROSS_FIT_ROWS = 5_000
@@ -259,13 +256,15 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
     ) -> Any:
         """Learn from rows ``X`` and their labels ``y``, as every estimator.
 
-        With ``label_text`` the names of labels are evidence, too: the `LabelWords` of all labels.
+        With ``label_text`` names are evidence, too: a `rmls.LabelText` or a mapping of labels to
+        names, where the features are words (``feature_names_in_``), or a matrix with a row of
+        features for every label.
         """
-        self._label_words = label_text
+        self._label_text = label_text
         try:
             return super().fit(X, y, sample_weight, label_names)
         finally:
-            del self._label_words
+            del self._label_text
 
     @takes_the_rest("decisions")
     def _fit_set(self, data: TrainingSet) -> MultiLabelEstimator:
@@ -344,12 +343,12 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         )
 
     def _make_sources(self) -> list[SourceTrainer]:
-        words: LabelWords | None = getattr(self, "_label_words", None)
-        if words is None:
+        label_text = getattr(self, "_label_text", None)
+        if label_text is None:
             return []
         from rmls.models.ranker.names import NameTrainer
 
-        return [NameTrainer(words, self._space.n_labels, self.device)]
+        return [NameTrainer.of(self, label_text)]
 
     # -- scores: all that is looked at are the listed labels --------------------------------------
 

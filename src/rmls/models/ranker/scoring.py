@@ -55,11 +55,15 @@ class Source(Protocol):
         """Numbers of a row and a label."""
         ...
 
-    def find(self, X: sparse.csr_matrix) -> NDArray[np.int32]:
+    def look(self, X: sparse.csr_matrix) -> Any:
+        """Return what there is to see in a few normalised rows; the next two start from it."""
+        ...
+
+    def find(self, seen: Any) -> NDArray[np.int32]:
         """Return labels that should be listed for every row; -1 stands for none."""
         ...
 
-    def score(self, X: sparse.csr_matrix, labels: NDArray[np.int32]) -> Floats:
+    def score(self, seen: Any, labels: NDArray[np.int32]) -> Floats:
         """Return the numbers of the listed labels of every row: (n_rows, size, n_columns)."""
         ...
 
@@ -85,13 +89,18 @@ class Proposer:
     size: int
     sources: tuple[Source, ...] = ()
 
-    def propose(self, X: sparse.csr_matrix) -> Shortlists:
+    def look(self, X: sparse.csr_matrix) -> list[Any]:
+        """Return what every further source sees in a few normalised rows."""
+        return [source.look(X) for source in self.sources]
+
+    def propose(self, X: sparse.csr_matrix, seen: list[Any] | None = None) -> Shortlists:
         """Return the best labels of a few normalised rows."""
         hidden = self.vectors.hidden(X)
         found = Shortlists(*self.index.search(hidden, self.size))
         if self.size < self.vectors.n_labels:
-            for source in self.sources:
-                found = self._join(found, source.find(X), hidden)
+            seen = self.look(X) if seen is None else seen
+            for source, part in zip(self.sources, seen, strict=True):
+                found = self._join(found, source.find(part), hidden)
         return found
 
     def _join(self, listed: Shortlists, found: NDArray[np.int32], hidden: Floats) -> Shortlists:
@@ -106,9 +115,12 @@ class Proposer:
             np.take_along_axis(labels, order, axis=1), np.take_along_axis(scores, order, axis=1)
         )
 
-    def more(self, X: sparse.csr_matrix, labels: NDArray[np.int32]) -> Floats:
-        """Return what the further sources say of the listed labels of a few normalised rows."""
-        parts = [source.score(X, labels) for source in self.sources]
+    def more(self, seen: list[Any], labels: NDArray[np.int32]) -> Floats:
+        """Return what the further sources say of the listed labels of a few rows."""
+        sources = zip(self.sources, seen, strict=True)
+        parts = [source.score(part, labels) for source, part in sources]
+        if len(parts) == 1:
+            return parts[0]
         return np.concatenate([no_more(labels), *parts], axis=2)
 
     def more_all(self, X: sparse.csr_matrix, labels: NDArray[np.int32], n_threads: int) -> Floats:
@@ -117,7 +129,7 @@ class Proposer:
         found = np.empty((*labels.shape, n_columns), np.float32)
 
         def work(start: int, stop: int) -> None:
-            found[start:stop] = self.more(X[start:stop], labels[start:stop])
+            found[start:stop] = self.more(self.look(X[start:stop]), labels[start:stop])
 
         for_blocks(work, len(labels), self.index.block_rows, n_threads)
         return found
@@ -180,11 +192,12 @@ class ListScorer:
 
     def score(self, X: sparse.csr_matrix, mixture: Mixture) -> tuple[Shortlists, Floats]:
         """Return the shortlists of a few normalised rows, and their combined scores."""
-        found = self.proposer.propose(X)
+        seen = self.proposer.look(X)
+        found = self.proposer.propose(X, seen)
         backend = get_backend(self.proposer.vectors.device)
         # Work of the stored weights of the row's features, not of all labels: pruning left few.
         own = backend.score_lists(csr_arrays(X), self.weights, found.labels)
-        scores = ListScores(own, found.scores, self.proposer.more(X, found.labels))
+        scores = ListScores(own, found.scores, self.proposer.more(seen, found.labels))
         return found, backend.mix_lists(found.labels, scores, mixture)
 
     def rank(self, X: sparse.csr_matrix, k: int, mixture: Mixture, n_threads: int) -> Ranking:

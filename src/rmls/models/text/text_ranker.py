@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive
 from rmls.core.errors import InputError
-from rmls.core.options import Option, anything, check_number, store_params
+from rmls.core.options import Option, anything, check_number, flag, store_params
 from rmls.core.ranking import RankedLabel, Ranking
 from rmls.decide import Rule
 from rmls.features.text.text_features import TextFeatures
 from rmls.models.ranker.ranker import RMLSRanker
 from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.text.naming import NamedLabels, name_labels
 
 # Rows of texts that are words and numbers at the same time.
 BLOCK_ROWS = 4096
@@ -79,6 +80,9 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What parts the categories of a cell; without it a text is one category, a list several.
     column_weight : float, default=0.5
         What every column of categories or numbers counts, against 1 for all words of a row.
+    use_names : bool, default=True
+        Take what labels are called for evidence, where they are called by words and the estimator
+        is an `RMLSRanker`.
     n_jobs : int or None, default=None
         Threads: None is 1, -1 all cores. It is that of the estimator, too, unless that has one.
 
@@ -102,6 +106,7 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _options: ClassVar[dict[str, Option]] = {
         **TextFeatures._options,
         "estimator": anything("an estimator of rmls").or_none(),
+        "use_names": flag(),
     }
 
     estimator: Any
@@ -124,6 +129,7 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         numbers: Sequence[str] | Sequence[int] | None = None,
         category_separator: str | None = None,
         column_weight: float = 0.5,
+        use_names: bool = True,
         n_jobs: int | None = None,
     ) -> None:
         store_params(self, locals())
@@ -170,7 +176,14 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             made.set_params(n_jobs=self.n_jobs)
         return made
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, label_names: Any = None) -> TextRanker:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        label_names: Any = None,
+        label_text: Any = None,
+    ) -> TextRanker:
         """Learn from texts ``X`` and their labels ``y``.
 
         Parameters
@@ -182,19 +195,41 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array-like of shape (n_samples,), optional
         label_names : sequence of str, optional
             Names for the columns of a 0/1 matrix.
+        label_text : LabelText, mapping of labels to names, or path, optional
+            What labels are called; see `rmls.datasets.read_label_text`. Labels that ``y`` does not
+            have can be suggested by their names alone. Without it labels are called what they are.
 
         Returns
         -------
         self
         """
         self._check_options()
-        features = self._make_features()
-        rows = features.fit_transform(X)
+        features, estimator = self._make_features(), self._make_estimator()
+        named = self._name_labels(estimator, y, label_names, label_text)
+        rows = features.fit_transform(X, names=() if named is None else named.texts)
         if not rows.shape[1]:
             raise InputError("the texts hold no words to learn from.")
-        estimator = self._make_estimator().fit(rows, y, sample_weight, label_names)
+        if named is None or not isinstance(estimator, RMLSRanker):
+            estimator.fit(rows, y, sample_weight, label_names)
+        else:
+            # Wide enough for labels without rows, then again in the container that was given.
+            labels = y if named.space.is_single else named.Y
+            estimator.fit(rows, labels, sample_weight, named.space.names, named.words(features))
+            estimator._space = named.space
         self.features_, self.estimator_ = features, estimator
         return self
+
+    def _name_labels(
+        self, estimator: MultiLabelEstimator, y: Any, label_names: Any, label_text: Any
+    ) -> NamedLabels | None:
+        if not self.use_names:
+            return None
+        if not isinstance(estimator, RMLSRanker):
+            if label_text is not None:
+                name = type(estimator).__name__
+                raise InputError(f"{name} learns nothing from label_text; RMLSRanker does.")
+            return None
+        return name_labels(y, label_names, label_text)
 
     # -- labels of texts -------------------------------------------------------------------------
 

@@ -12,6 +12,8 @@ N_NUMBERS = 5
 # be missing.
 WHOLE = np.float32(0.9)
 HIGH_COSINE = np.float32(0.2)
+# Names of which less is there do not count.
+LEAST_SHARE = np.float32(0.3)
 
 
 class Room(NamedTuple):
@@ -72,58 +74,73 @@ def match_row(row, rows, index, work):
 
 
 @njit(cache=True, nogil=True)
-def clear_labels(work, n_labels):
-    """Forget the matches of a row."""
-    for number in range(n_labels):
-        label = work.labels[number]
-        work.share[label] = work.cosine[label] = np.float32(0.0)
+def match_rows(rows, index, work, indptr):
+    """Return the labels of which enough stands in every row, row by row, with share and cosine.
+
+    ``indptr`` is written.
+    """
+    labels, values = np.empty(1024, np.int32), np.empty((2, 1024), np.float32)
+    filled = 0
+    for row in range(len(indptr) - 1):
+        n_labels = match_row(row, rows, index, work)
+        if filled + n_labels > len(labels):
+            size = 2 * (filled + n_labels)
+            longer, wider = np.empty(size, np.int32), np.empty((2, size), np.float32)
+            longer[:filled], wider[:, :filled] = labels[:filled], values[:, :filled]
+            labels, values = longer, wider
+        for number in range(n_labels):
+            label = work.labels[number]
+            # Less is one word of many, or one that hardly ever stands in a text of the label.
+            if work.share[label] >= LEAST_SHARE:
+                labels[filled] = label
+                values[0, filled], values[1, filled] = work.share[label], work.cosine[label]
+                filled += 1
+            work.share[label] = work.cosine[label] = np.float32(0.0)
+        indptr[row + 1] = filled
+    return labels[:filled], values[0, :filled], values[1, :filled]
 
 
 @njit(cache=True, nogil=True)
-def score_names(rows, index, work, listed, out):
+def score_names(matches, n_labels, listed, out):
     """Write how the names of the listed labels match: five numbers a label.
 
     Any match, share of the name, whole name, cosine, cosine above 0.2.
     """
+    # Where the match of a label is, and in which row that was.
+    places, stamps = np.empty(n_labels, np.int64), np.full(n_labels, -1, np.int64)
     for row in range(len(listed)):
-        n_labels = match_row(row, rows, index, work)
-        for place in range(listed.shape[1]):
-            label = listed[row, place]
-            share, cosine = work.share[label], work.cosine[label]
-            found = out[row, place]
-            found[0] = share > 0
-            found[1] = share
-            found[2] = share > WHOLE
-            found[3] = cosine
-            found[4] = max(cosine - HIGH_COSINE, np.float32(0.0))
-        clear_labels(work, n_labels)
+        for place in range(matches.indptr[row], matches.indptr[row + 1]):
+            places[matches.labels[place]], stamps[matches.labels[place]] = place, row
+        for number in range(listed.shape[1]):
+            label, found = listed[row, number], out[row, number]
+            if stamps[label] != row:
+                found[:] = np.float32(0.0)
+                continue
+            share, cosine = matches.shares[places[label]], matches.cosines[places[label]]
+            found[0], found[1], found[2] = 1.0, share, share > WHOLE
+            found[3], found[4] = cosine, max(cosine - HIGH_COSINE, np.float32(0.0))
 
 
 @njit(cache=True, nogil=True)
-def best_matches(rows, index, work, out):
+def best_matches(matches, out):
     """Write the labels whose names match best, in no order; -1 where there are no more."""
     size = out.shape[1]
     keys = np.empty(size, np.float32)
     for row in range(len(out)):
-        found = out[row]
+        found, filled, lowest = out[row], 0, 0
         found[:] = -1
-        n_labels = match_row(row, rows, index, work)
-        filled, lowest = 0, 0
-        for number in range(n_labels):
-            label = work.labels[number]
-            share = work.share[label]
-            key = work.cosine[label] + share
-            if share > WHOLE:
+        for place in range(matches.indptr[row], matches.indptr[row + 1]):
+            key = matches.cosines[place] + matches.shares[place]
+            if matches.shares[place] > WHOLE:
                 key += np.float32(1.0)
             if filled < size:
-                found[filled], keys[filled] = label, key
+                found[filled], keys[filled] = matches.labels[place], key
                 if key < keys[lowest]:
                     lowest = filled
                 filled += 1
             elif key > keys[lowest]:
-                found[lowest], keys[lowest] = label, key
+                found[lowest], keys[lowest] = matches.labels[place], key
                 lowest = int(np.argmin(keys))
-        clear_labels(work, n_labels)
 
 
 @njit(cache=True, nogil=True)
@@ -151,19 +168,18 @@ def join_lists(labels, scores, found, joined):
                 n_new += 1
         if n_new == 0:
             continue
-        order = np.argsort(scores[row])
-        weakest = 0
         for number in range(found.shape[1]):
             if found[row, number] < 0:
                 continue
-            while weakest < size and keep[order[weakest]]:
-                weakest += 1
-            if weakest == size:
+            # A few passes over a short list cost less than to sort it.
+            weakest = -1
+            for place in range(size):
+                if not keep[place] and (weakest < 0 or scores[row, place] < scores[row, weakest]):
+                    weakest = place
+            if weakest < 0:
                 break
-            joined[row, order[weakest]] = True
-            # A copy of the list is searched above: it is in order no more.
-            labels[row, order[weakest]] = found[row, number]
-            weakest += 1
+            keep[weakest] = joined[row, weakest] = True
+            labels[row, weakest] = found[row, number]
 
 
 @njit(cache=True, nogil=True)
