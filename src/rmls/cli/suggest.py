@@ -126,7 +126,7 @@ def suggest(
     rule = None if decision is None else options.decision_for(fitted.estimator_, decision)
     choice = Choice(top, rule, min_probability or 0.0)
     reading = texts.Reading(columns, None, id, None, encoding, delimiter, source_format)
-    tables = _tables(fitted, text, source, reading)
+    tables = _tables(fitted, text, source, reading, quiet)
     n_rows = 0
     with open_output(target) as stream:
         writer = _writer(stream, chosen, add_column)
@@ -153,7 +153,7 @@ def _choose_format(wanted: Format | None, output: Path | None, add_column: str |
 
 
 def _tables(
-    model: Any, given: list[str] | None, source: str | None, reading: texts.Reading
+    model: Any, given: list[str] | None, source: str | None, reading: texts.Reading, quiet: bool
 ) -> Iterator[TextTable]:
     """Yield texts, some at a time; lines of a terminal or a pipe as they come."""
     from rmls.datasets.tables import TextTable
@@ -162,8 +162,11 @@ def _tables(
 
     if source is not None:
         # Whatever labels the table has, they are not looked at.
-        more = {"labels": (), "keep_other": True, "expected": model.features_.fields_}
-        yield from reading.iterate(source, **more)
+        more = {"labels": (), "keep_other": True, **texts.columns_of(model)}
+        for number, table in enumerate(reading.iterate(source, **more)):
+            if not number:
+                texts.tell_missing(table, quiet)
+            yield table
     elif given:
         yield TextTable(("text",), [(text,) for text in given])
     else:
@@ -208,7 +211,8 @@ class _Lines(_Writer):
     """One line a label, for people."""
 
     def write(self, table: TextTable, row: int, number: int, found: list[RankedLabel]) -> None:
-        text = " ".join(" ".join(table.texts[row]).split())
+        cells = table.texts[row] or [str(column[row]) for column in table.beside.values()]
+        text = " ".join(" ".join(cells).split())
         self.stream.write(f"{text[:72]}{'…' if len(text) > 72 else ''}\n")
         for label in found:
             chance = "" if label.probability is None else f"{label.probability:6.1%}"

@@ -83,7 +83,8 @@ def feature_rows(model: Any, data: Rows) -> sparse.csr_matrix:
     if isinstance(model, TextRanker):
         if not isinstance(data, TextTable):
             raise InputError("a model of texts is reviewed on a table of texts.")
-        return model.features_.transform(data.texts)
+        beside = model.features_.column_roles_.by_name
+        return model.features_.transform(data.columns if beside else data.texts)
     if not isinstance(data, Dataset):
         name = type(model).__name__
         raise InputError(f"{name} reads rows of numbers; give a Dataset, or train a TextRanker.")

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -285,3 +286,59 @@ def test_what_is_no_table(tmp_path: Path) -> None:
         read_texts(tmp_path / "missing.csv")
     with pytest.raises(FileFormatError, match=r"holds no \.txt files"):
         read_texts(tmp_path)
+
+
+BESIDE = {
+    "title": ["one", "two", "three"],
+    "category": ["a", "b", ""],
+    "price": ["3", "", 2.5],
+    "sold": [0, 1, 1],
+    "rare": [1, 0, 0],
+    "tags": ["x|y", "x", "y"],
+}
+
+
+def test_columns_beside_the_texts_are_read_and_kept() -> None:
+    table = read_texts(BESIDE, categories=["category"], numbers=["price"])
+    assert table.fields == ("title",)
+    assert table.labels == [["x", "y"], ["x"], ["y"]]
+    assert list(table.columns) == ["title", "category", "price"]
+    assert table.beside["category"] == ["a", "b", ""]
+    assert table.beside["price"][::2] == [3.0, 2.5]
+    assert math.isnan(table.beside["price"][1])
+    taken = table.take([2, 0])
+    assert (taken.beside["category"], taken.beside["price"]) == (["", "a"], [2.5, 3.0])
+    again = table.take([0])
+    again.extend(taken)
+    assert again.beside["category"] == ["a", "", "a"]
+
+
+def test_a_column_with_a_role_is_neither_text_nor_labels() -> None:
+    switches = {name: BESIDE[name] for name in ("title", "sold", "rare")}
+    assert read_texts(switches).labels == [["rare"], ["sold"], ["sold"]]
+    assert read_texts({**switches, "more": [0, 0, 1]}, numbers=["more"]).labels is not None
+    assert read_texts(switches, numbers=["sold"]).labels is None
+    named = read_texts({"title": ["a"], "name": ["b"]}, categories=["name"])
+    assert (named.fields, named.beside) == (("title",), {"name": ["b"]})
+
+
+def test_columns_alone_are_rows_without_texts() -> None:
+    table = read_texts({"id": [7, 8], "price": [1, 2], "tags": ["x", "y"]}, numbers=["price"])
+    assert (len(table), table.fields, table.texts, table.ids) == (2, (), [(), ()], [7, 8])
+    assert "text: none" in table.found
+
+
+def test_columns_may_be_missing_where_it_is_said() -> None:
+    with pytest.raises(InputError, match="has no column 'colour'"):
+        read_texts(BESIDE, categories=["colour"])
+    table = read_texts(BESIDE, categories=["colour", "category"], may_lack=True)
+    assert (list(table.beside), table.missing) == (["category"], ("colour",))
+
+
+def test_a_bad_cell_beside_the_texts_is_told_by_row_and_column(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"text": "a", "n": 1, "c": "x"}\n{"text": "b", "n": "?", "c": {"d": 1}}\n')
+    with pytest.raises(FileFormatError, match=r"row 2, column 'n': a number is needed; got '\?'"):
+        read_texts(path, numbers=["n"])
+    with pytest.raises(FileFormatError, match="row 2, column 'c': a category is a name"):
+        read_texts(path, categories=["c"])

@@ -30,6 +30,13 @@ Labels = Annotated[
     str | None,
     _option("--labels", metavar="COLUMNS", help="The column with the labels, or all 0/1 columns."),
 ]
+Categories = Annotated[
+    str | None,
+    _option("--categories", metavar="COLUMNS", help="Columns whose cells are names, not texts."),
+]
+Numbers = Annotated[
+    str | None, _option("--numbers", metavar="COLUMNS", help="Columns of numbers beside the texts.")
+]
 Id = Annotated[str | None, _option("--id", metavar="COLUMN", help="The column that names rows.")]
 Separator = Annotated[
     str | None, _option("--separator", metavar="TEXT", help="What parts the labels of a cell.")
@@ -99,8 +106,11 @@ def load_texts_for_model(model: Any, data: str, reading: Reading) -> tuple[Any, 
     """Return the estimator inside a model for texts, and the rows of a table as its numbers."""
     from scipy import sparse
 
-    parts, labels = [], []
-    for table in reading.iterate(data, needs_labels=True, expected=model.features_.fields_):
+    parts: list[Any] = []
+    labels: list[list[str]] = []
+    for table in reading.iterate(data, needs_labels=True, **columns_of(model)):
+        if not parts:
+            tell_missing(table)
         # Chunk by chunk: the texts themselves may not fit into memory.
         parts.append(model.features_.transform(rows_for_model(model, table)))
         labels += table.labels or []
@@ -110,9 +120,38 @@ def load_texts_for_model(model: Any, data: str, reading: Reading) -> tuple[Any, 
     return estimator, as_dataset(labels, sparse.vstack(parts, format="csr"), Path(data).name)
 
 
+def columns_of(model: Any) -> dict[str, Any]:
+    """Return the columns that a model was trained on, as options of `Reading.iterate`."""
+    roles = model.features_.column_roles_
+    expected = {"expected": model.features_.fields_}
+    if not roles.by_name:
+        return expected
+    named = {"categories": roles.categories, "numbers": roles.numbers, "may_lack": True}
+    return {**expected, **named}
+
+
+def tell_missing(table: TextTable, quiet: bool = False) -> None:
+    """Tell which columns that a model was trained on are not there; the model does without."""
+    from rmls.cli.shared.console import note, notes
+
+    if table.missing:
+        note(notes(quiet), "missing", f"{', '.join(table.missing)}: taken as empty in every row")
+
+
 def rows_for_model(model: Any, table: TextTable) -> Any:
-    """Return the texts of a table as a model takes them: by field, or as texts of their own."""
-    known = model.features_.fields_
-    if len(table.fields) == 1 and (known is None or table.fields[0] not in known):
+    """Return the rows of a table as a model takes them: by column, or as texts of their own."""
+    from rmls.core.errors import InputError
+
+    known, roles = model.features_.fields_, model.features_.column_roles_
+    alone = len(table.fields) == 1 and (known is None or table.fields[0] not in known)
+    if known == () and not table.beside:
+        columns = ", ".join(map(str, roles.all))
+        raise InputError(f"the model was trained without texts; give a table with: {columns}.")
+    if alone and not table.beside:
         return [text for (text,) in table.texts]
-    return table.columns
+    rows: dict[str, Any] = table.columns
+    if alone and known:
+        # One text where the model knows columns by name: all of it is in the first.
+        rows = {name: [""] * len(table) for name in known} | rows
+        rows[known[0]] = rows.pop(table.fields[0])
+    return {**rows, **{name: [None] * len(table) for name in table.missing}}

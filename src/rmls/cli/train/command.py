@@ -5,6 +5,7 @@ What a parameter may be, its default and its description come from the estimator
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from inspect import Parameter
 from pathlib import Path
@@ -268,6 +269,8 @@ def train(
     index_base: options.IndexBase = None,
     text: texts.Text = None,
     labels: texts.Labels = None,
+    categories: texts.Categories = None,
+    numbers: texts.Numbers = None,
     separator: texts.Separator = None,
     encoding: texts.Encoding = None,
     delimiter: texts.Delimiter = None,
@@ -287,12 +290,11 @@ def train(
     from rmls.cli.split import check_test_share
     from rmls.cli.train.run import Run, new_training, resumed_training, run_training
 
-    if no_validation and (early_stopping or shortcuts["validation"] is not None):
-        raise InputError("--no-validation excludes --early-stopping and --validation.")
     if test_share is not None:
         check_test_share(test_share)
     stopping = {"--no-validation": no_validation, "--early-stopping": early_stopping}
     # --set comes last and wins over a shortcut.
+    columns = list(_list_columns({"--categories": categories, "--numbers": numbers}))
     given = [*_list_given(shortcuts, stopping), *parse_settings(settings or [])]
     estimator = find_estimator(method)
     reading = texts.Reading(text, labels, None, separator, encoding, delimiter, source_format)
@@ -303,10 +305,9 @@ def train(
 
         check_model_target(output, overwrite)
         table = TextRun(data, output, part, None, None, quiet, overwrite, reading=reading)
-        train_on_texts(table, estimator, given, paper=paper, test_share=test_share)
+        train_on_texts(table, estimator, [*columns, *given], paper=paper, test_share=test_share)
         return
-    if estimator.__name__ == "TextRanker":
-        raise InputError(f"TextRanker takes texts, and {data} holds numbers; use RMLSRanker.")
+    _check_numbers(data, estimator, columns)
     if resume:
         if test_share is not None:
             raise InputError("--resume keeps the rows of the model; drop --test-share.")
@@ -318,9 +319,28 @@ def train(
     run_training(run, training)
 
 
+def _check_numbers(data: str, estimator: Any, columns: list[Given]) -> None:
+    """Refuse what is for texts, where the rows are numbers."""
+    if estimator.__name__ == "TextRanker":
+        raise InputError(f"TextRanker takes texts, and {data} holds numbers; use RMLSRanker.")
+    if columns:
+        flag = columns[0].source
+        raise InputError(f"{flag} names columns of a table of texts, and {data} holds numbers.")
+
+
+def _list_columns(columns: dict[str, str | None]) -> Iterator[Given]:
+    """Yield the columns beside the texts as parameters of the text features."""
+    for flag, named in columns.items():
+        if named is not None:
+            listed = json.dumps(options.read_list(flag, named))
+            yield Given(flag, flag.strip("-"), listed)
+
+
 def _list_given(shortcuts: dict[str, str | None], stopping: dict[str, bool]) -> Iterator[Given]:
     """Yield the parameters that options of their own were given for."""
-
+    both = stopping["--early-stopping"] or shortcuts["validation"] is not None
+    if stopping["--no-validation"] and both:
+        raise InputError("--no-validation excludes --early-stopping and --validation.")
     for shortcut in SHORTCUTS:
         text = shortcuts[shortcut.name]
         if text is not None:

@@ -61,10 +61,11 @@ class TextRun(Run):
         test = as_dataset(kept, features.transform(for_test), f"{name}/test")
         return Rows(train, Part.ALL, test, None)
 
-    def _labelled(self, labels: list[list[str]]) -> Iterator[dict[str, list[str]]]:
-        """Yield the texts that have labels, some at a time; adds their labels to ``labels``."""
+    def _labelled(self, labels: list[list[str]]) -> Iterator[dict[str, list[Any]]]:
+        """Yield the rows that have labels, some at a time; adds their labels to ``labels``."""
         n_rows = 0
-        for table in self.reading.iterate(self.data, needs_labels=True):
+        beside = {"categories": self.features.categories, "numbers": self.features.numbers}
+        for table in self.reading.iterate(self.data, needs_labels=True, **beside):
             if not n_rows:
                 for text in table.found:
                     self.say("found", text)
@@ -86,7 +87,12 @@ class TextRun(Run):
         if not X.shape[1]:
             raise InputError(f"{self.data}: the texts hold no words to learn from.")
         language = f", {features.language_} word endings removed" if features.language_ else ""
-        self.say("words", f"{features.n_terms_:,} different{language}")
+        roles = features.column_roles_
+        if features.fields_ != ():
+            self.say("words", f"{features.n_words_:,} different{language}")
+        if roles.all:
+            n_beside = features.n_terms_ - features.n_words_
+            self.say("beside", f"{count(n_beside, 'feature')} of {', '.join(map(str, roles.all))}")
         return as_dataset(labels, X, name)
 
     def measure(self, model: Any, rows: Rows) -> None:
@@ -111,7 +117,8 @@ class TextRun(Run):
     def next_steps(self, training: Training, rows: Rows) -> Iterator[tuple[str, str]]:
         """Yield what to do now, as title and text."""
         folder = quote(str(self.output))
-        yield "next", f'rmls suggest {folder} "a text", or --input FILE'
+        text = "" if self.features.fields_ == () else '"a text", or '
+        yield "next", f"rmls suggest {folder} {text}--input FILE"
         if rows.test is None:
             yield "note", "every row was trained on; --test-share 0.2 keeps some for a report"
 

@@ -35,13 +35,25 @@ class Wanted:
         What parts the labels of a cell.
     expected : tuple of str
         The texts where all these columns are there and nothing was said.
+    categories, numbers : tuple of str
+        Columns beside the texts.
+    may_lack : bool
+        Whether some of these may not be there.
     """
 
     text: tuple[str, ...] | None = None
     labels: tuple[str, ...] | None = None
     id: str | None = None
     separator: str | None = None
-    expected: tuple[str, ...] = ()
+    expected: tuple[str, ...] | None = None
+    categories: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    may_lack: bool = False
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Categories and numbers."""
+        return (*self.categories, *self.numbers)
 
 
 @dataclass(frozen=True)
@@ -55,12 +67,19 @@ class Roles:
     id : str or None
     found : tuple of str
         What was not said by the user, in words.
+    categories, numbers : tuple of str
+        Columns beside the texts, as far as they are there.
+    missing : tuple of str
+        Those of them that are not.
     """
 
     text: tuple[str, ...]
     labels: LabelCells | None
     id: str | None
     found: tuple[str, ...]
+    categories: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def find_roles(name: str, chunk: Chunk, wanted: Wanted, needs_labels: bool) -> Roles:
@@ -73,6 +92,10 @@ def find_roles(name: str, chunk: Chunk, wanted: Wanted, needs_labels: bool) -> R
     """
     columns = list(chunk.columns)
     found: list[str] = []
+    _check_once(name, wanted)
+    missing = tuple(column for column in wanted.beside if column not in columns)
+    if missing and not wanted.may_lack:
+        _require(name, columns, missing[0])
     labels = _find_labels(name, chunk, wanted, found)
     if labels is None and needs_labels:
         raise InputError(
@@ -84,24 +107,55 @@ def find_roles(name: str, chunk: Chunk, wanted: Wanted, needs_labels: bool) -> R
         for column in wanted.text:
             _require(name, columns, column)
         text = wanted.text
-    elif wanted.expected and set(wanted.expected) <= set(columns):
-        text = wanted.expected
+    elif _is_expected(columns, wanted):
+        text = wanted.expected or ()
     else:
-        others = [c for c in columns if c not in of_labels and c.lower() not in LABEL_NAMES]
-        text = _find_texts(name, others)
-        found.append(f"text: {', '.join(text)}")
+        taken = (*of_labels, *wanted.beside)
+        others = [c for c in columns if c not in taken and c.lower() not in LABEL_NAMES]
+        text = _find_texts(name, others, needed=not wanted.beside)
+        found.append(f"text: {', '.join(text) or 'none'}")
     if wanted.id is not None:
         _require(name, columns, wanted.id)
     given = [c for c in columns if c.lower() in ID_NAMES and c not in (*text, *of_labels)]
     row_id = wanted.id or (given[0] if given else None)
-    return Roles(text, labels, row_id, tuple(found))
+    categories, numbers = (
+        tuple(column for column in named if column in columns)
+        for named in (wanted.categories, wanted.numbers)
+    )
+    return Roles(text, labels, row_id, tuple(found), categories, numbers, missing)
 
 
-def _find_texts(name: str, columns: Sequence[str]) -> tuple[str, ...]:
+def _is_expected(columns: Sequence[str], wanted: Wanted) -> bool:
+    """Tell whether the texts are those that a model was trained on, which may be none."""
+    if wanted.expected is None or not set(wanted.expected) <= set(columns):
+        return False
+    return bool(wanted.expected) or bool(wanted.beside)
+
+
+def _check_once(name: str, wanted: Wanted) -> None:
+    """Refuse a column that was named for two things, one of them categories or numbers."""
+    roles = {
+        "categories": wanted.categories,
+        "numbers": wanted.numbers,
+        "texts": wanted.text or (),
+        "labels": wanted.labels or (),
+    }
+    for column in wanted.beside:
+        given = [role for role, named in roles.items() for each in named if each == column]
+        if len(given) > 1:
+            raise InputError(
+                f"{name}: the column {column!r} is named twice, as {given[0]} and as {given[1]}; "
+                "a column has one role."
+            )
+
+
+def _find_texts(name: str, columns: Sequence[str], needed: bool) -> tuple[str, ...]:
     # In the order of the table: a title stands before what it is the title of.
     text = tuple(column for column in columns if column.lower() in TEXT_NAMES)
     if text:
         return text
+    if not needed:
+        return ()
     if len(columns) == 1:
         return (columns[0],)
     raise InputError(
@@ -116,12 +170,13 @@ def _find_labels(name: str, chunk: Chunk, wanted: Wanted, found: list[str]) -> L
     if named == ():
         return None
     if named is None:
-        known = [column for column in columns if column.lower() in LABEL_NAMES]
+        free = [column for column in columns if column not in wanted.beside]
+        known = [column for column in free if column.lower() in LABEL_NAMES]
         if len(known) > 1:
             raise InputError(
                 f"{name}: {known[0]!r} and {known[1]!r} may both hold the labels; say which one."
             )
-        named = (known[0],) if known else _switch_columns(chunk)
+        named = (known[0],) if known else _switch_columns(chunk, free)
         if named is None:
             return None
         many = f"{len(named)} columns of 0 and 1"
@@ -136,11 +191,10 @@ def _find_labels(name: str, chunk: Chunk, wanted: Wanted, found: list[str]) -> L
     return cells
 
 
-def _switch_columns(chunk: Chunk) -> tuple[str, ...] | None:
+def _switch_columns(chunk: Chunk, columns: Sequence[str]) -> tuple[str, ...] | None:
     """Return the columns of 0 and 1, where there are several and no other sign of labels."""
-    switches = tuple(
-        name for name, cells in chunk.columns.items() if cells and all(map(is_switch, cells))
-    )
+    cells = chunk.columns
+    switches = tuple(name for name in columns if cells[name] and all(map(is_switch, cells[name])))
     return switches if len(switches) > 1 else None
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rmls.core.cells import read_category, read_numbers
 from rmls.core.errors import FileFormatError, InputError
 from rmls.datasets.tables.chunks import Chunk
 from rmls.datasets.tables.columnar import read_excel, read_feather, read_parquet
@@ -53,6 +54,11 @@ class TextTable:
         What was found out about the columns, in words.
     other : dict of str to list
         All columns of the table as they are, where they were asked for.
+    beside : dict of str to list
+        The columns of categories as they are, and those of numbers as float, nan where there is
+        none.
+    missing : tuple of str
+        Columns of categories or numbers that are not there.
     """
 
     fields: tuple[str, ...]
@@ -61,14 +67,17 @@ class TextTable:
     ids: list[Any] | None = None
     found: tuple[str, ...] = ()
     other: dict[str, list[Any]] = field(default_factory=dict)
+    beside: dict[str, list[Any]] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @property
-    def columns(self) -> dict[str, list[str]]:
-        """The texts by field, as `rmls.TextRanker` takes them."""
-        return {name: [row[place] for row in self.texts] for place, name in enumerate(self.fields)}
+    def columns(self) -> dict[str, list[Any]]:
+        """The texts by field and the columns beside them, as `rmls.TextRanker` takes them."""
+        texts = {name: [row[place] for row in self.texts] for place, name in enumerate(self.fields)}
+        return {**texts, **self.beside}
 
     @property
     def n_unlabelled(self) -> int:
@@ -86,10 +95,12 @@ class TextTable:
         def pick(cells: list[Any] | None) -> Any:
             return None if cells is None else [cells[place] for place in places]
 
-        other = {name: pick(cells) for name, cells in self.other.items()}
-        return replace(
-            self, texts=pick(self.texts), labels=pick(self.labels), ids=pick(self.ids), other=other
+        other, beside = (
+            {name: pick(cells) for name, cells in columns.items()}
+            for columns in (self.other, self.beside)
         )
+        parts = (pick(self.texts), pick(self.labels), pick(self.ids))
+        return TextTable(self.fields, *parts, self.found, other, beside, self.missing)
 
     def extend(self, part: TextTable) -> None:
         """Put the rows of another part of the same table below."""
@@ -97,8 +108,9 @@ class TextTable:
         for mine, others in ((self.labels, part.labels), (self.ids, part.ids)):
             if mine is not None and others is not None:
                 mine.extend(others)
-        for name, cells in part.other.items():
-            self.other.setdefault(name, []).extend(cells)
+        for columns, more in ((self.other, part.other), (self.beside, part.beside)):
+            for name, cells in more.items():
+                columns.setdefault(name, []).extend(cells)
 
 
 def iterate_texts(
@@ -114,6 +126,9 @@ def iterate_texts(
     needs_labels: bool = False,
     keep_other: bool = False,
     expected: Sequence[str] | None = None,
+    categories: Sequence[str] | None = None,
+    numbers: Sequence[str] | None = None,
+    may_lack: bool = False,
 ) -> Iterator[TextTable]:
     """Yield the rows of a table some at a time, so that it may be larger than memory.
 
@@ -144,8 +159,21 @@ def iterate_texts(
     expected : sequence of str, optional
         Columns that are the texts where all of them are there and ``text`` is not given: those
         that a model was trained on.
+    categories, numbers : sequence of str, optional
+        Columns to read beside the texts. Without a column that looks like texts there are none.
+    may_lack : bool, default=False
+        Whether some of these may not be there.
     """
-    wanted = Wanted(_names(text), _names(labels), id, separator, tuple(expected or ()))
+    wanted = Wanted(
+        _names(text),
+        _names(labels),
+        id,
+        separator,
+        _names(expected),
+        _names(categories) or (),
+        _names(numbers) or (),
+        may_lack,
+    )
     roles: Roles | None = None
     name = source if isinstance(source, (str, Path)) else type(source).__name__
     for chunk in _chunks(source, format, encoding, delimiter):
@@ -186,7 +214,8 @@ def _names(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _read_chunk(chunk: Chunk, roles: Roles, keep_other: bool) -> TextTable:
-    missing = [name for name in roles.text if name not in chunk.columns]
+    used = (*roles.text, *roles.categories, *roles.numbers)
+    missing = [name for name in used if name not in chunk.columns]
     if missing:
         raise InputError(f"row {chunk.first_row}: no column {missing[0]!r} any more.")
     texts = [
@@ -196,6 +225,8 @@ def _read_chunk(chunk: Chunk, roles: Roles, keep_other: bool) -> TextTable:
         )
         for number, row in enumerate(
             zip(*(chunk.columns[name] for name in roles.text), strict=True)
+            if roles.text
+            else [()] * chunk.n_rows
         )
     ]
     return TextTable(
@@ -205,7 +236,22 @@ def _read_chunk(chunk: Chunk, roles: Roles, keep_other: bool) -> TextTable:
         None if roles.id is None else list(chunk.columns[roles.id]),
         roles.found,
         dict(chunk.columns) if keep_other else {},
+        _read_beside(chunk, roles),
+        roles.missing,
     )
+
+
+def _read_beside(chunk: Chunk, roles: Roles) -> dict[str, list[Any]]:
+    """Return the columns beside the texts; here is known which row of the file is wrong."""
+    beside: dict[str, list[Any]] = {}
+    for name in roles.categories:
+        beside[name] = chunk.columns[name]
+        for row, cell in enumerate(beside[name], chunk.first_row):
+            if not isinstance(cell, str):
+                read_category(cell, name, row)
+    for name in roles.numbers:
+        beside[name] = read_numbers(chunk.columns[name], name, chunk.first_row)
+    return beside
 
 
 def _text(cell: Any, row: int, name: str) -> str:

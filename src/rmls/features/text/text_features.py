@@ -277,7 +277,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._blocks = {kind: choice.block for kind, choice in chosen.items()}
         kept = self._blocks[WORDS].vocabulary
         self._stems = StemTable.of_language(stems.language) if kept is None else stems.keep(kept)
-        return stack_rows(parts, self._n_words)
+        return stack_rows(parts, self.n_words_)
 
     def _gather(self, kind: str, scans: list[Any], stems: StemTable) -> Vocabulary | None:
         """Return all terms of a kind in the texts that are learned from."""
@@ -316,7 +316,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         else:
             rows, columns = self._read_again(X)
             given = list(cut_pieces(rows.pieces, self.n_fields_))
-        found = stack_rows(run_parts(work, given, threads), self._n_words)
+        found = stack_rows(run_parts(work, given, threads), self.n_words_)
         return found if self._columns is None else self._columns.beside(found, columns)
 
     def transform_names(self, names: Sequence[str]) -> sparse.csr_matrix:
@@ -333,7 +333,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return sparse.csr_matrix((found.data, found.indices, found.indptr), shape)
 
     def _read_again(self, X: Any) -> tuple[TextRows, list[ColumnScan]]:
-        roles = ColumnRoles() if self._columns is None else self._columns.roles
+        roles = self.column_roles_
         rows, cells = read_rows(X, self.fields_, roles, alone=self.fields_ != ())
         columns = [scan_columns(cells, rows.n_rows, roles)] if roles.all else []
         if rows.n_fields == 1 and self.n_fields_ > 1 and rows.fields is None:
@@ -368,12 +368,18 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     # -- names and archive -----------------------------------------------------------------------
 
     @property
-    def n_terms_(self) -> int:
-        """Number of columns."""
-        return self._n_words + (0 if self._columns is None else self._columns.n_features)
+    def column_roles_(self) -> ColumnRoles:
+        """The columns that are no texts."""
+        return ColumnRoles() if self._columns is None else self._columns.roles
 
     @property
-    def _n_words(self) -> int:
+    def n_terms_(self) -> int:
+        """Number of columns."""
+        return self.n_words_ + (0 if self._columns is None else self._columns.n_features)
+
+    @property
+    def n_words_(self) -> int:
+        """Number of columns that stand for words, pairs of them and their parts."""
         return sum(len(block.idf) for block in self._blocks.values())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

@@ -21,7 +21,7 @@ def describe_text_ranker(model: TextRanker) -> tuple[dict[str, Any], dict[str, N
     fitted, text = text_state(model.features_)
     inner, arrays = describe_model(model.estimator_)
     # Columns may be named by any sequence, such as the index of a table.
-    roles = model.features_._roles()
+    roles = model.features_.column_roles_
     columns = {"categories": roles.categories or None, "numbers": roles.numbers or None}
     params = {**model.get_params(deep=False), **columns}
     manifest = {
