@@ -15,7 +15,7 @@ from rmls.features.text.scanning import Scan
 from rmls.features.text.term_block import choose_columns
 from rmls.features.text.vocabulary import CodeTable, Vocabulary
 
-# A number is told by its place between so many others: more was no better (docs/text.md).
+# A number is told by its place between so many others; few enough to have rows around each.
 N_KNOTS = 16
 
 Knots = NDArray[np.float64]
