@@ -89,10 +89,10 @@ def test_the_order_of_rows_and_threads_do_not_matter() -> None:
 
 
 def test_thousands_of_equal_texts_cost_no_quadratic_time() -> None:
-    from rmls.review.duplicates import _candidates, _fingerprint
+    from rmls.review.duplicates import _candidates, fingerprint_texts
 
     texts = [("the same words in every row",)] * 3000
-    signatures, _, _ = _fingerprint(texts, 1)
+    signatures, _, _ = fingerprint_texts(texts)
     left, _ = _candidates(signatures, np.arange(3000))
     assert len(left) <= 2 * 3000
     assert [len(rows) for rows in repeated(find_duplicates(texts).near)] == [3000]

@@ -20,15 +20,28 @@ BY_KIND = {
 }
 
 
+# Which rows a model holds out by itself cannot be chosen.
+OWN = {"leaked_text": "Believe the figures without repeated texts: {what}"}
+
+
 def next_steps(
-    quality: Quality, bins: list[CountBin], calibration_error: float, findings: list[Finding]
+    quality: Quality,
+    bins: list[CountBin],
+    calibration_error: float,
+    findings: list[Finding],
+    *,
+    is_own: bool = False,
 ) -> list[str]:
-    """Return three to six sentences, the most rewarding step first."""
+    """Return up to six sentences, the most rewarding step first.
+
+    ``is_own`` says that the model has learned from the held-out rows meanwhile.
+    """
     steps = [*_against_baseline(quality)]
     by_kind = {found.kind: found for found in findings}
+    sentences = {**BY_KIND, **(OWN if is_own else {})}
     steps += [
         sentence.format(what=by_kind[kind].what)
-        for kind, sentence in BY_KIND.items()
+        for kind, sentence in sentences.items()
         if kind in by_kind and (kind != "leaked_text" or by_kind[kind].weight == "problem")
     ]
     needed = needed_rows(bins)
@@ -45,10 +58,14 @@ def next_steps(
             "on average; more held-out rows calibrate better."
         )
     elif not math.isnan(calibration_error):
+        # Scores of the model that has learned from all rows are a little higher (docs/review.md).
+        more = ", and by some 2 points more on new rows" if is_own else ""
         steps.append(
             "Probabilities can be believed (they are off by "
-            f"{calibration_error:.1%} on average): accept the sure ones and look at the rest."
+            f"{calibration_error:.1%} on average{more}): accept the sure ones and look at the rest."
         )
+    if is_own:
+        return steps[:MAX_STEPS]
     steps.append("Train the model that you will use on all rows, the held-out ones included.")
     # The last two hold always; what was found goes before them.
     return [*steps[:-1][: MAX_STEPS - 1], steps[-1]]

@@ -102,7 +102,7 @@ def _missing(rows: HeldOut) -> Iterator[Finding]:
         "the training rows.",
         ("row", "text", "labels", "may lack", "probability"),
         tuple(_shown(rows, row, label, chance, order)),
-        tuple(dict.fromkeys(row[order].tolist())),
+        rows.places_of(row[order]),
         tuple(rows.names[at] for at in label[order].tolist()),
     )
 
@@ -142,7 +142,7 @@ def _mistaken(rows: HeldOut) -> Iterator[Finding]:
         "for.",
         ("row", "text", "labels", "in doubt", "probability"),
         tuple(_shown(rows, row, label, chance, order)),
-        tuple(dict.fromkeys(row[order].tolist())),
+        rows.places_of(row[order]),
         tuple(rows.names[at] for at in label[order].tolist()),
     )
 

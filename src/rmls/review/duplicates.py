@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,28 @@ BLOCK_ROWS = 1000
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 Ints = NDArray[np.int64]
+
+
+class Fingerprints(NamedTuple):
+    """What is kept of texts to tell which are alike: 528 bytes a row.
+
+    Attributes
+    ----------
+    signatures : ndarray of uint32, shape (n_rows, 128)
+        Min-hashes of the words and word pairs.
+    exact : ndarray of uint64, shape (n_rows,)
+        Hash of the words in their order; 0 is a row without words.
+    n_words : ndarray of int64, shape (n_rows,)
+    """
+
+    signatures: NDArray[np.uint32]
+    exact: NDArray[np.uint64]
+    n_words: Ints
+
+    @classmethod
+    def stack(cls, parts: list[Fingerprints]) -> Fingerprints:
+        """Put the rows of several parts below one another."""
+        return cls(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -72,7 +95,12 @@ def find_duplicates(
     >>> found.same.tolist()
     [0, 0, 1]
     """
-    signatures, exact, n_words = _fingerprint(texts, count_threads(n_jobs))
+    return group_texts(fingerprint_texts(texts, n_jobs), near)
+
+
+def group_texts(prints: Fingerprints, near: float = NEAR) -> Duplicates:
+    """Return which rows have the same text and which nearly the same, by their fingerprints."""
+    signatures, exact, n_words = prints
     _, same = np.unique(exact, return_inverse=True)
     same = _in_order(same.ravel().astype(np.int64), exact != 0)
     left, right = _candidates(signatures, np.flatnonzero(exact != 0))
@@ -99,9 +127,8 @@ def repeated(groups: Ints) -> list[Ints]:
     return sorted((part for part in parts if len(part) > 1), key=lambda p: (-len(p), p[0]))
 
 
-def _fingerprint(
-    texts: Sequence[Sequence[str]], n_threads: int
-) -> tuple[NDArray[np.uint32], NDArray[np.uint64], Ints]:
+def fingerprint_texts(texts: Sequence[Sequence[str]], n_jobs: int | None = None) -> Fingerprints:
+    """Return the fingerprints of texts; those of a large table are made in parts."""
     generator = np.random.default_rng(0)
     # Odd: every value of a hash is reached once.
     multipliers = generator.integers(1 << 32, size=N_HASHES, dtype=np.uint32) | np.uint32(1)
@@ -117,8 +144,8 @@ def _fingerprint(
         n_words[rows] = np.diff(ends)
         fingerprint_rows(codes, ends, multipliers, offsets, signatures[rows], exact[rows])
 
-    run_parts(work, range(0, len(texts), BLOCK_ROWS), n_threads)
-    return signatures, exact, n_words
+    run_parts(work, range(0, len(texts), BLOCK_ROWS), count_threads(n_jobs))
+    return Fingerprints(signatures, exact, n_words)
 
 
 def _candidates(signatures: NDArray[np.uint32], rows: Ints) -> tuple[Ints, Ints]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,13 @@ from rmls.datasets.tables import TextTable
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.text.text_ranker import TextRanker
 from rmls.review.findings import quote
-from rmls.review.row_findings import row_name
+from rmls.review.row_findings import name_row
 
 # Labels ranked for every row: what is not among them is as good as excluded.
 N_RANKED = 200
 
 Rows = TextTable | Dataset
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,23 @@ class HeldOut:
         Training rows of every label.
     n_train : int
     names : list of str
+        Of all labels, first those that the model knows.
     ranking : Ranking
         The best labels, with probabilities where the model has them.
     sets : CSR matrix of 0/1
         The predicted labels.
     table : TextTable or None
         The texts.
+    part_of : ndarray of int64, shape (n_rows,)
+        Number of the model that judged a row.
+    seen : ndarray of int64, shape (n_models, n_labels)
+        Training rows of every label that each of them had.
+    places : ndarray of int64, shape (n_rows,)
+        Where the rows stand in the table that they are from.
+    is_own : bool
+        Whether they are training rows that the model learned from after it was judged on them.
+    n_known : int
+        Labels that the model knows.
     """
 
     X: sparse.csr_matrix
@@ -55,6 +67,11 @@ class HeldOut:
     ranking: Ranking
     sets: sparse.csr_matrix
     table: TextTable | None
+    part_of: Ints
+    seen: Ints
+    places: Ints
+    is_own: bool = False
+    n_known: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -63,11 +80,32 @@ class HeldOut:
 
     def row_name(self, row: int) -> str:
         """Return the number of a row, from 1, and its name."""
-        return f"{row + 1}" if self.table is None else row_name(self.table, row)
+        ids = None if self.table is None else self.table.ids
+        return name_row(int(self.places[row]), None if ids is None else ids[row])
+
+    def places_of(self, rows: Ints) -> tuple[int, ...]:
+        """Return where rows stand in the table that they are from, each once, in their order."""
+        return tuple(dict.fromkeys(self.places[rows].tolist()))
 
     def quote(self, row: int, length: int = 60) -> str:
         """Return the beginning of the text of a row."""
         return "" if self.table is None else quote(self.table.texts[row], length)
+
+
+class Trained(NamedTuple):
+    """What the models that judged held-out rows were trained on.
+
+    Attributes
+    ----------
+    X, Y : CSR matrices
+        In the columns of the held-out rows.
+    masks : list of ndarray of bool, shape (n_rows,)
+        The rows that each model has seen.
+    """
+
+    X: sparse.csr_matrix
+    Y: sparse.csr_matrix
+    masks: list[NDArray[np.bool_]]
 
 
 def inner_estimator(model: Any) -> MultiLabelEstimator:
@@ -115,7 +153,24 @@ def read_held_out(model: Any, data: Rows) -> HeldOut:
         matched.widen_ranking(ranking),
         matched.widen_sets(estimator.predict_sets(X)),
         data if isinstance(data, TextTable) else None,
+        np.zeros(matched.Y.shape[0], np.int64),
+        np.asarray(matched.train_counts)[None],
+        np.arange(matched.Y.shape[0]),
+        n_known=len(estimator.classes_),
     )
+
+
+def read_trained(model: Any, data: Rows, n_labels: int) -> Trained:
+    """Return the training rows of one model, with as many columns as the held-out rows have."""
+    labels = named_rows(data) if isinstance(data, Dataset) else data.labels
+    if labels is None:
+        raise InputError("the training table has no labels; the baseline learns from them.")
+    Y = inner_estimator(model).match_labels(labels).Y
+    # Labels of other columns have no training row, for the baseline either.
+    known = min(Y.shape[1], n_labels)
+    Y = sparse.csr_matrix(Y[:, :known])
+    Y = sparse.csr_matrix((Y.data, Y.indices, Y.indptr), (Y.shape[0], n_labels))
+    return Trained(feature_rows(model, data), Y, [np.ones(Y.shape[0], np.bool_)])
 
 
 def _labels_of(data: Rows) -> Any:

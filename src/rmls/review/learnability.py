@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rmls.report.numbers import format_percent
 from rmls.review.findings import Finding, counted, have, listed, quote
 from rmls.review.held_out import HeldOut
+from rmls.review.quality import values_at
 
 EDGES = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1000)
 # With so many rows a label that is never found has another reason than being rare.
@@ -48,21 +49,28 @@ class CountBin(NamedTuple):
 
 def recall_by_count(rows: HeldOut) -> list[CountBin]:
     """Return how well labels are found by the number of their training rows."""
-    tested, top, predicted = _found(rows)
-    edges = (*EDGES, np.inf)
+    # A row is found or not by what the model that judged it had seen of the label.
+    row = np.repeat(np.arange(rows.n_rows), np.diff(rows.Y.indptr))
+    label = rows.Y.indices
+    seen = rows.seen[rows.part_of[row], label]
+    top, predicted = (
+        values_at(found, row, label) > 0 for found in (rows.ranking.top(5).to_sets(), rows.sets)
+    )
+    # That a label of one row is not found while this row is held out says nothing.
+    edges = (*EDGES[rows.is_own :], np.inf)
     bins = []
     for low, high in pairwise(edges):
-        inside = (rows.counts >= low) & (rows.counts < high)
-        n_tested = int(tested[inside].sum())
+        inside = (seen >= low) & (seen < high)
+        n_tested = int(np.count_nonzero(inside))
         if n_tested:
             bins.append(
                 CountBin(
                     int(low),
                     -1 if high == np.inf else int(high) - 1,
-                    int(np.count_nonzero(inside)),
+                    int(np.count_nonzero((rows.counts >= low) & (rows.counts < high))),
                     n_tested,
-                    float(top[inside].sum() / n_tested),
-                    float(predicted[inside].sum() / n_tested),
+                    float(np.mean(top[inside])),
+                    float(np.mean(predicted[inside])),
                 )
             )
     return bins
@@ -113,21 +121,31 @@ def learnability(rows: HeldOut) -> Iterator[Finding]:
 
 
 def _unknown(rows: HeldOut) -> Iterator[Finding]:
-    tested = np.bincount(rows.Y.indices, minlength=rows.Y.shape[1])
-    unknown = np.flatnonzero((rows.counts == 0) & (tested > 0))
-    if len(unknown):
-        names = [rows.names[label] for label in unknown.tolist()]
-        share = tested[unknown].sum() / tested.sum()
-        yield Finding(
-            "unknown_label",
-            "Labels without a training row",
-            len(unknown),
-            f"{counted(len(unknown), 'label')} of held-out rows {have(len(unknown))} no training "
-            f"row: {listed((quote(name, 30) for name in names), 3, '; ')}. "
-            f"{format_percent(share)} of what was to be found counts as missed.",
-            "They cannot be learned; train the model that you use on all rows.",
-            labels=tuple(names),
-        )
+    row = np.repeat(np.arange(rows.n_rows), np.diff(rows.Y.indptr))
+    missed = rows.seen[rows.part_of[row], rows.Y.indices] == 0
+    unknown = np.unique(rows.Y.indices[missed])
+    if not len(unknown):
+        return
+    names = [rows.names[label] for label in unknown.tolist()]
+    share = format_percent(np.mean(missed))
+    what = f"{listed((quote(name, 30) for name in names), 3, '; ')}. "
+    if rows.is_own:
+        title = "Labels that could not be tested"
+        which = "had all of their rows held out at once: "
+        advice = "Label more rows of them: nobody knows yet how well the model finds them."
+    else:
+        title = "Labels without a training row"
+        which = f"of held-out rows {have(len(unknown))} no training row: "
+        advice = "They cannot be learned; train the model that you use on all rows."
+    yield Finding(
+        "unknown_label",
+        title,
+        len(unknown),
+        f"{counted(len(unknown), 'label')} {which}{what}"
+        f"{share} of what was to be found counts as missed.",
+        advice,
+        labels=tuple(names),
+    )
 
 
 def _found(rows: HeldOut) -> tuple[Ints, Ints, Ints]:

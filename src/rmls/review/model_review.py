@@ -11,23 +11,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.core.ranking import Ranking
 from rmls.datasets import Dataset
 from rmls.datasets.tables import TextTable
 from rmls.metrics.reliability import expected_calibration_error
 from rmls.review.advice import next_steps
-from rmls.review.baseline import predict_baseline
+from rmls.review.baseline import choose_baseline, predict_baseline
 from rmls.review.disagreements import confused_pairs, label_doubts
 from rmls.review.findings import Finding
-from rmls.review.held_out import (
-    HeldOut,
-    Rows,
-    feature_rows,
-    inner_estimator,
-    named_rows,
-    read_held_out,
-)
-from rmls.review.leaks import find_leaks
+from rmls.review.held_out import HeldOut, Rows, Trained, read_held_out, read_trained
+from rmls.review.leaks import TextSides, find_leaks
 from rmls.review.learnability import CountBin, learnability, recall_by_count
+from rmls.review.own_rows import read_own_rows
 from rmls.review.quality import Prediction, Quality, measure_quality, values_at
 
 if TYPE_CHECKING:
@@ -50,6 +45,10 @@ class Review:
     method : str
         Name of the estimator.
     n_train, n_held_out, n_labels : int
+    n_judges : int
+        0 for rows that were given to the review. Else the held-out rows are training rows, from
+        which the model learned in the end: 1 before it did, or each by one of so many models that
+        learned from the others.
     quality : Quality
         Figures with intervals, by head, torso and tail, beside a baseline.
     without_leaks : Quality or None
@@ -69,6 +68,7 @@ class Review:
     n_train: int
     n_held_out: int
     n_labels: int
+    n_judges: int
     quality: Quality
     without_leaks: Quality | None
     recall: list[CountBin]
@@ -95,6 +95,13 @@ class Review:
 
         print_report(review_report(self, name, n_examples=5), console)
 
+    def print_summary(self, console: Console | None = None, name: str = "model") -> None:
+        """Print the review to a terminal on about one screen, without examples."""
+        from rmls.report.terminal import print_report
+        from rmls.review.summary import review_summary
+
+        print_report(review_summary(self, name), console)
+
     def as_dict(self) -> dict[str, Any]:
         """Return everything for JSON."""
         figures = [
@@ -107,6 +114,7 @@ class Review:
             "n_train": self.n_train,
             "n_held_out": self.n_held_out,
             "n_labels": self.n_labels,
+            "n_judges": self.n_judges,
             "quality": figures,
             "recall": [each._asdict() for each in self.recall],
             "calibration_error": None if np.isnan(error) else error,
@@ -117,7 +125,7 @@ class Review:
 
 def review_model(
     model: Any,
-    held_out: Rows | tuple[Sequence[Any], Any],
+    held_out: Rows | tuple[Sequence[Any], Any] | None = None,
     train: Rows | tuple[Sequence[Any], Any] | None = None,
     *,
     baseline: str | None = "auto",
@@ -129,8 +137,9 @@ def review_model(
     Parameters
     ----------
     model : TextRanker or another fitted estimator of rmls
-    held_out : TextTable, Dataset, or texts with their labels
-        The model must not have seen them: what it was trained on it agrees with.
+    held_out : TextTable, Dataset, or texts with their labels, optional
+        The model must not have seen them: what it was trained on it agrees with. Without them,
+        those training rows that an `RMLSRanker` was judged on before it learned from them.
     train : the same, optional
         The training rows, for the baseline and for texts that stand on both sides.
     baseline : {"auto", "svm", "knn"} or None, default="auto"
@@ -154,42 +163,66 @@ def review_model(
     >>> review.quality.values["TextRanker", "P@1", "all"].value
     1.0
     """
-    given = _as_rows(held_out)
     seen = None if train is None else _as_rows(train)
-    rows = read_held_out(model, given)
-    name = type(model).__name__
-    predictions = [Prediction(name, rows.ranking, rows.sets)]
-    compared = _sample(rows.n_rows, random_state)
-    if seen is not None and baseline is not None:
-        predictions = [_taken(predictions[0], compared)]
-        predictions.append(_baseline(model, seen, rows, compared, baseline, n_jobs))
+    trained: Trained | None = None
+    sides: TextSides | None = None
+    if held_out is None:
+        if seen is None:
+            raise InputError("give held-out rows, or all rows that the model was fitted to.")
+        rows, trained = read_own_rows(model, seen)
+        if isinstance(seen, TextTable):
+            sides = TextSides.within(seen, rows.places, n_jobs)
     else:
-        compared = np.arange(rows.n_rows)
+        given = _as_rows(held_out)
+        rows = read_held_out(model, given)
+        if seen is not None:
+            trained = read_trained(model, seen, rows.Y.shape[1])
+        if isinstance(given, TextTable) and isinstance(seen, TextTable):
+            sides = TextSides.of(seen, given, n_jobs)
+    name = type(model).__name__
+    return review_rows(name, rows, trained, sides, baseline, n_jobs, random_state)
+
+
+def review_rows(
+    name: str,
+    rows: HeldOut,
+    trained: Trained | None = None,
+    sides: TextSides | None = None,
+    baseline: str | None = "auto",
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> Review:
+    """Review what a model of some name says about held-out rows.
+
+    Without ``trained`` there is no baseline, without ``sides`` no look for texts on both sides.
+    """
+    predictions = [Prediction(name, rows.ranking, rows.sets)]
+    compared = np.arange(rows.n_rows)
+    if trained is not None and baseline is not None:
+        compared = _sample(rows.n_rows, random_state)
+        predictions = [_taken(predictions[0], compared)]
+        predictions.append(_baseline(rows, trained, compared, baseline, n_jobs))
     findings = list(learnability(rows))
     without: Quality | None = None
-    if isinstance(given, TextTable) and isinstance(seen, TextTable):
-        leaked, found = find_leaks(seen, given, n_jobs)
-        if found is not None:
-            findings.append(found)
-            clean = np.flatnonzero(~np.isin(compared, leaked))
-            # A row or two change no figure.
-            if len(clean) and len(leaked) >= MIN_LEAKED * rows.n_rows:
-                parts = [_taken(each, clean) for each in predictions]
-                without = measure_quality(
-                    rows.Y[compared[clean]], parts, rows.counts, rows.n_train, random_state
-                )
+    if trained is not None and sides is not None:
+        leaked, found = find_leaks(rows, trained, sides)
+        findings += [found] if found is not None else []
+        clean = np.flatnonzero(~np.isin(compared, leaked))
+        # A row or two change no figure.
+        if len(clean) and len(leaked) >= max(1, MIN_LEAKED * rows.n_rows):
+            parts = [_taken(each, clean) for each in predictions]
+            without = _measure(rows, compared[clean], parts, random_state)
     findings += [*confused_pairs(rows), *label_doubts(rows)]
-    quality = measure_quality(
-        rows.Y[compared], predictions, rows.counts, rows.n_train, random_state
-    )
+    quality = _measure(rows, compared, predictions, random_state)
     bins = recall_by_count(rows)
     curve, error = _reliability(rows, name)
-    steps = next_steps(quality, bins, error, findings)
+    steps = next_steps(quality, bins, error, findings, is_own=rows.is_own)
     return Review(
         name,
         rows.n_train,
         rows.n_rows,
-        len(inner_estimator(model).classes_),
+        rows.n_known,
+        len(rows.seen) if rows.is_own else 0,
         quality,
         without,
         bins,
@@ -198,6 +231,14 @@ def review_model(
         findings,
         steps,
     )
+
+
+def _measure(
+    rows: HeldOut, chosen: NDArray[np.int64], predictions: list[Prediction], seed: int
+) -> Quality:
+    # By what the judges had seen: a label that only held-out rows have is rarer than any other.
+    counts = np.rint(rows.seen.mean(axis=0)).astype(np.int64)
+    return measure_quality(rows.Y[chosen], predictions, counts, rows.n_train, seed)
 
 
 def _as_rows(data: Any) -> Rows:
@@ -228,22 +269,26 @@ def _taken(prediction: Prediction, rows: NDArray[np.int64]) -> Prediction:
 
 
 def _baseline(
-    model: Any,
-    train: Rows,
     rows: HeldOut,
+    trained: Trained,
     compared: NDArray[np.int64],
     kind: str,
     n_jobs: int | None,
 ) -> Prediction:
-    labels = named_rows(train) if isinstance(train, Dataset) else train.labels
-    if labels is None:
-        raise InputError("the training table has no labels; the baseline learns from them.")
-    Y = inner_estimator(model).match_labels(labels).Y
-    # Labels of other columns have no training row, for the baseline either.
-    known = min(Y.shape[1], rows.Y.shape[1])
-    Y = sparse.csr_matrix(Y[:, :known])
-    Y = sparse.csr_matrix((Y.data, Y.indices, Y.indptr), (Y.shape[0], rows.Y.shape[1]))
-    return predict_baseline(feature_rows(model, train), Y, rows.X[compared], kind, n_jobs)
+    """Let a baseline judge every row, fitted to what the model had seen that judged it."""
+    kind = choose_baseline(trained.X, trained.Y, kind, as_training=rows.is_own)
+    parts = []
+    # Rows come part by part, so that what is put below one another is in their order.
+    for part, mask in enumerate(trained.masks):
+        inside = compared[rows.part_of[compared] == part]
+        known = trained if mask.all() else Trained(trained.X[mask], trained.Y[mask], [])
+        if len(inside):
+            parts.append(predict_baseline(known.X, known.Y, rows.X[inside], kind, n_jobs))
+    return Prediction(
+        parts[0].name,
+        Ranking.stack([part.ranking for part in parts]),
+        sparse.vstack([part.sets for part in parts], format="csr"),
+    )
 
 
 def _reliability(rows: HeldOut, name: str) -> tuple[Curve | None, float]:

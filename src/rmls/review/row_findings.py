@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,12 @@ def row_name(table: TextTable, row: int) -> str:
     >>> row_name(TextTable(("text",), [("a",)], ids=["X7"]), 0)
     '1 (X7)'
     """
-    return f"{row + 1}" if table.ids is None else f"{row + 1} ({quote(str(table.ids[row]), 24)})"
+    return name_row(row, None if table.ids is None else table.ids[row])
+
+
+def name_row(place: int, name: Any = None) -> str:
+    """Return the number of a row, from 1, and its name where it has one."""
+    return f"{place + 1}" if name is None else f"{place + 1} ({quote(str(name), 24)})"
 
 
 def _without_text(table: TextTable, n_words: Ints) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -75,6 +76,16 @@ TestShare = Annotated[
     typer.Option(
         metavar="SHARE",
         help="Keep this share of the rows, stratified, out of the training and measure them.",
+        rich_help_panel=HELD_OUT,
+    ),
+]
+
+
+NoReport = Annotated[
+    bool,
+    typer.Option(
+        "--no-report",
+        help="Write no MODEL.html at the end of a training on texts.",
         rich_help_panel=HELD_OUT,
     ),
 ]
@@ -262,6 +273,7 @@ def train(
     no_validation: NoValidation = False,
     early_stopping: EarlyStopping = False,
     test_share: TestShare = None,
+    no_report: NoReport = False,
     resume: Resume = False,
     overwrite: options.Overwrite = False,
     part: options.PartOption = None,
@@ -282,7 +294,8 @@ def train(
     folder of texts) or a data set of features. Uses the training rows where
     DATA is split, otherwise all. Parameters that are not given have the
     defaults of Python. Ctrl-C keeps the best model there
-    is so far; --method RMLS --resume continues the passes of RMLS.
+    is so far; --method RMLS --resume continues the passes of RMLS. A report
+    of rows that the model had not seen goes to MODEL.html (texts only).
     """
     from rmls.cli.shared.console import check_model_target
     from rmls.cli.shared.data import reads_texts
@@ -305,6 +318,7 @@ def train(
 
         check_model_target(output, overwrite)
         table = TextRun(data, output, part, None, None, quiet, overwrite, reading=reading)
+        table = replace(table, reports=not no_report)
         train_on_texts(table, estimator, [*columns, *given], paper=paper, test_share=test_share)
         return
     _check_numbers(data, estimator, columns)

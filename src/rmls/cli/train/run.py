@@ -17,6 +17,7 @@ import typer
 from rmls.cli.shared.console import (
     EXIT_INTERRUPTED,
     CtrlC,
+    describe_failure,
     note,
     notes,
     plain_warnings,
@@ -59,12 +60,15 @@ class Rows(NamedTuple):
         Rows that ``--test-share`` keeps out of the training.
     others : Part or None
         Another part of the file, with rows of its own.
+    is_test : ndarray of bool, or None
+        Which rows of a table of texts the test rows are.
     """
 
     train: Dataset
     part: Part
     test: Dataset | None
     others: Part | None
+    is_test: Any = None
 
 
 class Division(NamedTuple):
@@ -152,14 +156,15 @@ def run_training(run: Run, training: Training) -> None:
             seconds = time.monotonic() - clock
             training.model.training_record_ = _record(training, rows, started, seconds)
             run = _save(run, run.finished(training.model))
-    if training.is_worth_saving:
-        _report(run, training, rows)
-    else:
+    if not training.is_worth_saving:
         note(notes(), "stopped", f"{training.nothing_to_save}; {run.output} was not written")
-    if training.interrupted or ctrl_c.held:
         raise typer.Exit(EXIT_INTERRUPTED)
-    if rows.test is not None:
-        run.measure(training.model, rows)
+    _report(run, training)
+    interrupted = training.interrupted or ctrl_c.held or not _judge(run, training.model, rows)
+    for title, text in run.next_steps(training, rows):
+        run.say(title, text)
+    if interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
 
 
 def _announce(run: Run, training: Training, rows: Rows) -> None:
@@ -217,12 +222,30 @@ def _plain_seed(model: Any) -> int | None:
     return seed if isinstance(seed, int) else None
 
 
-def _report(run: Run, training: Training, rows: Rows) -> None:
+def _report(run: Run, training: Training) -> None:
     run.say("trained", training.outcome(training.model.training_record_))
     on_disk = sum(file.stat().st_size for file in run.output.iterdir())
     run.say("wrote", f"{run.output} ({size(on_disk)})")
-    for title, text in run.next_steps(training, rows):
-        run.say(title, text)
+
+
+def _judge(run: Run, model: Any, rows: Rows) -> bool:
+    """Say how good the saved model is, whatever happens to it; Ctrl-C is answered with False."""
+    kept = f"the model in {run.output} is complete"
+    try:
+        with CtrlC():
+            run.measure(model, rows)
+    except KeyboardInterrupt:
+        show_traceback()
+        note(notes(), "stopped", f"before the report was made; {kept}")
+        return False
+    except Exception as error:
+        # Figures that were asked for are missed; a report that comes by itself is not.
+        if rows.test is not None or isinstance(error, BrokenPipeError):
+            raise
+        show_traceback()
+        reason = describe_failure(error)[0].rstrip(".")
+        warnings.warn(f"no report ({reason}); {kept}.", RmlsWarning, stacklevel=2)
+    return True
 
 
 def _next_steps(run: Run, training: Training, rows: Rows) -> Iterator[tuple[str, str]]:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # In so many rows at least one label comes again, unless it is no column of labels.
 MANY_ROWS = 100
+# In the title of every page.
+PAGE_MARK = " – rmls</title>".encode()
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,13 @@ class TextRun(Run):
         How the table is read.
     features : TextFeatures
         Fitted to the training texts when they are loaded.
+    reports : bool
+        Whether a report is made of rows that the model had not seen.
     """
 
     reading: Reading = field(default_factory=Reading)
     features: TextFeatures = field(default_factory=TextFeatures)
+    reports: bool = True
 
     def load(self, training: Training) -> Rows:
         """Return the rows as numbers; rows without labels cannot be learned from."""
@@ -59,7 +64,7 @@ class TextRun(Run):
         train = self._fit(features, for_training, own, f"{name}/train")
         kept = [names for names, test in zip(labels, is_test, strict=True) if test]
         test = as_dataset(kept, features.transform(for_test), f"{name}/test")
-        return Rows(train, Part.ALL, test, None)
+        return Rows(train, Part.ALL, test, None, is_test)
 
     def _labelled(self, labels: list[list[str]]) -> Iterator[dict[str, list[Any]]]:
         """Yield the rows that have labels, some at a time; adds their labels to ``labels``."""
@@ -96,18 +101,11 @@ class TextRun(Run):
         return as_dataset(labels, X, name)
 
     def measure(self, model: Any, rows: Rows) -> None:
-        """Print a review of the model on the rows kept out, and write it as a page."""
-        from rmls.cli.shared.console import results
-        from rmls.core.files import write_text
-        from rmls.review import review_model
+        """Print a review of the model on rows that it had not seen, and write it as a page."""
+        from rmls.cli.train.report import report
 
-        if rows.test is None:
-            return
-        review = review_model(model, rows.test, rows.train, n_jobs=getattr(model, "n_jobs", None))
-        name = Path(self.data).name
-        review.print(results(), name)
-        write_text(self.page, review.html(name))
-        self.say("wrote", f"{self.page}: the same as a page")
+        if self.reports and (rows.test is not None or _held_out_rows(model)):
+            report(self, model, rows)
 
     @property
     def page(self) -> Path:
@@ -119,7 +117,7 @@ class TextRun(Run):
         folder = quote(str(self.output))
         text = "" if self.features.fields_ == () else '"a text", or '
         yield "next", f"rmls suggest {folder} {text}--input FILE"
-        if rows.test is None:
+        if self.reports and rows.test is None and not _held_out_rows(training.model):
             yield "note", "every row was trained on; --test-share 0.2 keeps some for a report"
 
     def finished(self, model: Any) -> Any:
@@ -127,6 +125,25 @@ class TextRun(Run):
         from rmls.models.text.text_ranker import TextRanker
 
         return TextRanker.assemble(self.features, model)
+
+
+def _check_page(run: TextRun) -> None:
+    """Refuse, before training, a page that stands where the report would and is none."""
+    if not run.reports or run.overwrite or not run.page.exists():
+        return
+    if run.page.is_file():
+        with open(run.page, "rb") as file:
+            if PAGE_MARK in file.read(4096):
+                return
+    raise InputError(
+        f"{run.page} exists and is no report; choose another MODEL, or give --overwrite or "
+        "--no-report."
+    )
+
+
+def _held_out_rows(model: Any) -> bool:
+    """Tell whether a model was judged on training rows before it learned from them."""
+    return getattr(model, "_held_out", None) is not None
 
 
 def _check_repeated(data: str, labels: list[list[str]]) -> None:
@@ -159,6 +176,9 @@ def train_on_texts(
     """Train an estimator on the words of a table; the model takes texts."""
     from rmls.cli.shared.options import find_estimator
 
+    if test_share is not None and not run.reports:
+        raise InputError("--test-share keeps rows for a report; drop it or --no-report.")
+    _check_page(run)
     if estimator.__name__ == "TextRanker":
         # The model is one in any case; this is what learns in it.
         estimator = find_estimator("RMLSRanker")
