@@ -96,8 +96,9 @@ def _missing(rows: HeldOut) -> Iterator[Finding]:
         "missing_label",
         "Labels that rows may lack",
         len(order),
-        f"{counted(len(order), 'label')} got at least {SURE:.0%} in held-out rows that do not have "
-        f"them; {int(present.sum()):,} got as much in rows that do.",
+        f"{counted(len(order), 'label')} got at least {SURE:.0%} in held-out rows without "
+        f"{'it' if len(order) == 1 else 'them'}; {int(present.sum()):,} got as much in rows that "
+        "have them.",
         "Look at the first ones: where they belong, add them, and look for more of the kind in "
         "the training rows.",
         ("row", "text", "labels", "may lack", "probability"),
