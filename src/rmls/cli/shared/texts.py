@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from rmls.cli.shared.options import read_list
+from rmls.core.errors import InputError
 
 if TYPE_CHECKING:
+    from rmls.core.label_text import LabelText
     from rmls.datasets import Dataset
     from rmls.datasets.tables import TextTable
 
@@ -38,6 +40,21 @@ Numbers = Annotated[
     str | None, _option("--numbers", metavar="COLUMNS", help="Columns of numbers beside the texts.")
 ]
 Id = Annotated[str | None, _option("--id", metavar="COLUMN", help="The column that names rows.")]
+LabelTextFile = Annotated[
+    str | None,
+    _option(
+        "--label-text",
+        metavar="FILE",
+        help="What labels are called: a table of names, or a thesaurus (SKOS). Labels without rows "
+        "can then be suggested by their names.",
+    ),
+]
+NoNames = Annotated[
+    bool,
+    typer.Option(
+        "--no-names", help="Learn nothing from what labels are called.", rich_help_panel=PANEL
+    ),
+]
 Separator = Annotated[
     str | None, _option("--separator", metavar="TEXT", help="What parts the labels of a cell.")
 ]
@@ -47,6 +64,38 @@ Encoding = Annotated[
 Delimiter = Annotated[
     str | None, _option("--delimiter", metavar="TEXT", help="What parts the cells of a row.")
 ]
+
+
+class Names(NamedTuple):
+    """Whether what labels are called is evidence, and the file that says more than they do."""
+
+    file: str | None = None
+    unused: bool = False
+
+    def check(self, estimator: Any) -> None:
+        """Refuse a file that nobody would learn from."""
+        if self.file is None:
+            return
+        if self.unused:
+            raise InputError("--label-text gives names to learn from; drop it or --no-names.")
+        if estimator.__name__ not in ("RMLSRanker", "TextRanker"):
+            raise InputError(
+                f"{estimator.__name__} learns nothing from names; --label-text is for RMLSRanker."
+            )
+
+    def read_for(self, estimator: Any, say: Callable[[str, str], None]) -> LabelText | None:
+        """Return the table of the file, and say what was found out about it."""
+        self.check(estimator)
+        if self.file is None:
+            return None
+        from rmls.datasets import read_label_text
+
+        table: LabelText = read_label_text(self.file)
+        for text in table.found:
+            say("names", text)
+        for text in table.notes:
+            say("note", text)
+        return table
 
 
 @dataclass(frozen=True)

@@ -283,6 +283,8 @@ def train(
     labels: texts.Labels = None,
     categories: texts.Categories = None,
     numbers: texts.Numbers = None,
+    label_text: texts.LabelTextFile = None,
+    no_names: texts.NoNames = False,
     separator: texts.Separator = None,
     encoding: texts.Encoding = None,
     delimiter: texts.Delimiter = None,
@@ -300,37 +302,54 @@ def train(
     from rmls.cli.shared.console import check_model_target
     from rmls.cli.shared.data import reads_texts
     from rmls.cli.shared.options import find_estimator
-    from rmls.cli.split import check_test_share
     from rmls.cli.train.run import Run, new_training, resumed_training, run_training
 
-    if test_share is not None:
-        check_test_share(test_share)
     stopping = {"--no-validation": no_validation, "--early-stopping": early_stopping}
     # --set comes last and wins over a shortcut.
     columns = list(_list_columns({"--categories": categories, "--numbers": numbers}))
     given = [*_list_given(shortcuts, stopping), *parse_settings(settings or [])]
     estimator = find_estimator(method)
+    names = texts.Names(label_text, no_names)
     reading = texts.Reading(text, labels, None, separator, encoding, delimiter, source_format)
     if reads_texts(data, reading):
-        if resume:
-            raise InputError("--resume continues a training on features; train on the texts again.")
         from rmls.cli.train.texts import TextRun, train_on_texts
 
+        _check_texts(resume, test_share, names, estimator)
         check_model_target(output, overwrite)
-        table = TextRun(data, output, part, None, None, quiet, overwrite, reading=reading)
+        table = TextRun(data, output, part, None, None, quiet, overwrite, reading, names)
         table = replace(table, reports=not no_report)
         train_on_texts(table, estimator, [*columns, *given], paper=paper, test_share=test_share)
         return
     _check_numbers(data, estimator, columns)
+    _check_share(test_share, resume)
     if resume:
-        if test_share is not None:
-            raise InputError("--resume keeps the rows of the model; drop --test-share.")
         training = resumed_training(estimator, given, paper=paper, folder=output, data=data)
     else:
         check_model_target(output, overwrite)
         training = new_training(estimator, given, paper=paper, test_share=test_share)
     run = Run(data, output, part, source_format, index_base, quiet, overwrite or resume)
+    if label_text is not None:
+        training.fit_with["label_text"] = names.read_for(estimator, run.say)
     run_training(run, training)
+
+
+def _check_share(test_share: float | None, resume: bool) -> None:
+    from rmls.cli.split import check_test_share
+
+    if test_share is not None:
+        check_test_share(test_share)
+        if resume:
+            raise InputError("--resume keeps the rows of the model; drop --test-share.")
+
+
+def _check_texts(
+    resume: bool, test_share: float | None, names: texts.Names, estimator: Any
+) -> None:
+    """Refuse what is not for texts."""
+    if resume:
+        raise InputError("--resume continues a training on features; train on the texts again.")
+    _check_share(test_share, resume)
+    names.check(estimator)
 
 
 def _check_numbers(data: str, estimator: Any, columns: list[Given]) -> None:

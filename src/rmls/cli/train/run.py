@@ -321,6 +321,7 @@ class Training:
         self.part: Part | None = None
         self.division: Division | None = None
         self.earlier: dict[str, Any] = {}
+        self.fit_with: dict[str, Any] = {}
         name = type(model).__name__
         self.nothing_to_save = f"there is no model of {name} before this stage is complete"
 
@@ -340,7 +341,7 @@ class Training:
 
     def learn(self, dataset: Dataset) -> None:
         """Fit the model."""
-        self.model.fit(dataset)
+        self.model.fit(dataset, **self.fit_with)
 
     def record(self) -> dict[str, Any]:
         """Return what the record has beside sizes, time and versions."""

@@ -9,7 +9,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from rmls.cli.shared.options import Part
-from rmls.cli.shared.texts import Reading, as_dataset
+from rmls.cli.shared.texts import Names, Reading, as_dataset
 from rmls.cli.train.command import Given
 from rmls.cli.train.run import Rows, Run, Training, new_training, run_training
 from rmls.core.errors import InputError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from rmls.datasets import Dataset
     from rmls.features.text.scanning import ScannedTexts
+    from rmls.models.text.naming import NamedLabels
 
 # In so many rows at least one label comes again, unless it is no column of labels.
 MANY_ROWS = 100
@@ -37,6 +38,8 @@ class TextRun(Run):
     ----------
     reading : Reading
         How the table is read.
+    names : Names
+        Whether what labels are called is evidence, and the file that says more.
     features : TextFeatures
         Fitted to the training texts when they are loaded.
     reports : bool
@@ -44,6 +47,7 @@ class TextRun(Run):
     """
 
     reading: Reading = field(default_factory=Reading)
+    names: Names = field(default_factory=Names)
     features: TextFeatures = field(default_factory=TextFeatures)
     reports: bool = True
 
@@ -57,11 +61,11 @@ class TextRun(Run):
         _check_repeated(self.data, labels)
         name = Path(self.data).name
         if training.division is None:
-            return Rows(self._fit(features, texts, labels, name), Part.ALL, None, None)
+            return Rows(self._fit(training, texts, labels, name), Part.ALL, None, None)
         is_test = _choose_test_rows(labels, *training.division)
         for_test, for_training = texts.divide(is_test)
         own = [names for names, test in zip(labels, is_test, strict=True) if not test]
-        train = self._fit(features, for_training, own, f"{name}/train")
+        train = self._fit(training, for_training, own, f"{name}/train")
         kept = [names for names, test in zip(labels, is_test, strict=True) if test]
         test = as_dataset(kept, features.transform(for_test), f"{name}/test")
         return Rows(train, Part.ALL, test, None, is_test)
@@ -86,10 +90,11 @@ class TextRun(Run):
             self.say("note", f"{left} without labels left out; rmls suggest can label them")
 
     def _fit(
-        self, features: TextFeatures, texts: ScannedTexts, labels: list[list[str]], name: str
+        self, training: Training, texts: ScannedTexts, labels: list[list[str]], name: str
     ) -> Dataset:
-        X = features.fit_transform(texts)
-        if not X.shape[1]:
+        features, named = self.features, self._name(training.model, labels)
+        X = features.fit_transform(texts, names=() if named is None else named.texts)
+        if not X.nnz:
             raise InputError(f"{self.data}: the texts hold no words to learn from.")
         language = f", {features.language_} word endings removed" if features.language_ else ""
         roles = features.column_roles_
@@ -98,7 +103,28 @@ class TextRun(Run):
         if roles.all:
             n_beside = features.n_terms_ - features.n_words_
             self.say("beside", f"{count(n_beside, 'feature')} of {', '.join(map(str, roles.all))}")
-        return as_dataset(labels, X, name)
+        if named is None:
+            return as_dataset(labels, X, name)
+        from rmls.datasets import Dataset
+
+        training.fit_with["label_text"] = named.words(features)
+        return Dataset(X, named.Y, label_names=list(map(str, named.space.names)), name=name)
+
+    def _name(self, model: Any, labels: list[list[str]]) -> NamedLabels | None:
+        """Return the labels with what they are called, where somebody learns from it."""
+        from rmls.models import RMLSRanker
+        from rmls.models.text.naming import name_labels
+
+        if self.names.unused or not isinstance(model, RMLSRanker):
+            return None
+        named = name_labels(labels, label_text=self.names.read_for(type(model), self.say))
+        if named is not None:
+            for text in named.called.notes:
+                self.say("note", text)
+            others = count(named.called.n_others, "label")
+            if named.called.n_others:
+                self.say("names", f"{others} without rows can be suggested by their names")
+        return named
 
     def measure(self, model: Any, rows: Rows) -> None:
         """Print a review of the model on rows that it had not seen, and write it as a page."""
@@ -124,7 +150,7 @@ class TextRun(Run):
         """Return the model that takes texts, from one that takes their numbers."""
         from rmls.models.text.text_ranker import TextRanker
 
-        return TextRanker.assemble(self.features, model)
+        return TextRanker.assemble(self.features, model, use_names=not self.names.unused)
 
 
 def _check_page(run: TextRun) -> None:

@@ -179,6 +179,12 @@ def _scan_pairs(
     return Pairs(rows, np.stack([tokens[left], tokens[left + 1]], axis=1))
 
 
+def scan_names(names: Sequence[str]) -> list[Scan]:
+    """Return the words of names, which are one field whatever the fields of texts are."""
+    one = np.ones(1, np.float32)
+    return [scan_rows(part, one, pairs=False) for part in cut_pieces(list(names), 1)]
+
+
 def cut_pieces(pieces: Sequence[str], n_fields: int) -> list[Sequence[str]]:
     """Return pieces of text in blocks of whole rows that are neither long nor many.
 

@@ -19,7 +19,14 @@ from rmls.features.normalize import unit_rows
 from rmls.features.text.column_block import ColumnBlock, learn_columns
 from rmls.features.text.columns import ColumnRoles, ColumnScan, scan_columns
 from rmls.features.text.inputs import TextRows, read_field_weights, read_lengths, read_rows
-from rmls.features.text.scanning import Rows, Scan, ScannedTexts, cut_pieces, scan_rows
+from rmls.features.text.scanning import (
+    Rows,
+    Scan,
+    ScannedTexts,
+    cut_pieces,
+    scan_names,
+    scan_rows,
+)
 from rmls.features.text.stem_table import StemTable
 from rmls.features.text.stems import check_language
 from rmls.features.text.term_block import (
@@ -194,10 +201,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             weight = float(self.column_weight)
             columns = learn_columns(texts.columns, roles, limits, self.hashing, weight)
         scans = texts.use_up()
-        one = np.ones(1, np.float32)
-        known = [scan_rows(part, one, pairs=False) for part in cut_pieces(list(names), 1)]
-        stems = StemTable.learn(scans, self.stem, known)
-        found = self._fit_scans(scans, stems, known)
+        named = scan_names(names)
+        stems = StemTable.learn(scans, self.stem, named)
+        found = self._fit_scans(scans, stems, named)
         self._columns = columns
         if columns is not None:
             found = columns.beside(found, texts.columns)
@@ -318,19 +324,6 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             given = list(cut_pieces(rows.pieces, self.n_fields_))
         found = stack_rows(run_parts(work, given, threads), self.n_words_)
         return found if self._columns is None else self._columns.beside(found, columns)
-
-    def transform_names(self, names: Sequence[str]) -> sparse.csr_matrix:
-        """Return the words of names: texts of their own, whatever fields and columns rows have."""
-        check_is_fitted(self)
-        one, words = np.ones(1, np.float32), self._blocks[WORDS]
-        parts = [
-            words.transform(word_terms(scan_rows(part, one, pairs=False), self._stems))
-            for part in cut_pieces(list(names), 1)
-        ]
-        found = stack_rows(parts, self.n_terms_)
-        # Words come first, whatever other kinds of terms there are.
-        shape = (len(names), self.n_terms_)
-        return sparse.csr_matrix((found.data, found.indices, found.indptr), shape)
 
     def _read_again(self, X: Any) -> tuple[TextRows, list[ColumnScan]]:
         roles = self.column_roles_

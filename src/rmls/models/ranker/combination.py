@@ -28,6 +28,11 @@ UNNAMED = -12.0
 # Labels without rows are like the rare ones rather than like the frequent ones: pairs of a label
 # with n rows count by this power of n where a name's worth without rows is learned.
 RARE_POWER = -0.25
+# Standard errors by which names must match better in rows of their labels than in others, and what
+# the variance of few labels is at least.
+CLEAR, LEAST_VARIANCE = 3.0, 0.01
+# Labels with fewer rows are told apart by the rows that their scores were learned from.
+RARE = 20.0
 # Keeps the coefficients of a band without pairs at 0, and all of them finite.
 RIDGE = 1.0
 STEPS = NewtonSteps(max_steps=30, max_move=5.0, tolerance=1e-3)
@@ -92,8 +97,8 @@ class HeldOut:
         was trained on all rows but these.
     more : ndarray of float32, shape (n_rows, size, n_columns), optional
         What further sources say; a source of names comes first.
-    trained : ndarray of bool, shape (n_rows, size), optional
-        Whether the label had a row in the training of this part; needed with ``more`` alone.
+    counts : ndarray of float32, shape (n_rows, size), optional
+        Weight of the rows with the label in the training of this part; without it, in all rows.
     """
 
     labels: NDArray[np.int32]
@@ -105,7 +110,7 @@ class HeldOut:
     rows: NDArray[np.int64] = field(default_factory=_no_rows)
     part_rows: tuple[int, ...] = ()
     more: Floats | None = None
-    trained: NDArray[np.bool_] | None = None
+    counts: Floats | None = None
 
     @classmethod
     def stack(cls, parts: list[HeldOut]) -> HeldOut:
@@ -117,12 +122,13 @@ class HeldOut:
         truth = sparse.vstack([part.truth for part in parts], format="csr")
         sizes = tuple(len(part.rows) for part in parts)
         held = cls(labels, own, other, truth, weights, parts[0].device, rows, sizes)
-        if parts[0].more is None:
-            return held
-        more, trained = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("more", "trained")
+        more, counts = (
+            None
+            if getattr(parts[0], name) is None
+            else np.concatenate([getattr(part, name) for part in parts])
+            for name in ("more", "counts")
         )
-        return replace(held, more=more, trained=trained)
+        return replace(held, more=more, counts=counts)
 
     @property
     def scores(self) -> ListScores:
@@ -190,11 +196,14 @@ class Combination:
     def mixture(self, frequencies: Frequencies, tail: float = 0.0) -> Mixture:
         """Return the coefficients of every label, with rare labels boosted by ``tail``."""
         positives = frequencies.positives
-        table = np.hstack([bands(positives) @ self.theta, bands(positives, N_ENDS) @ self.slopes])
+        top = float(positives.max(initial=1.0))
+        near, ends = bands(positives, top), bands(positives, top, N_ENDS)
+        table = np.hstack([near @ self.theta, ends @ self.slopes])
+        # Neither weights nor vectors have learned anything of labels without rows.
+        table[positives == 0] = 0.0
+        table[positives == 0, 0] = UNNAMED
         if self.unseen is not None:
-            # Neither weights nor vectors have learned anything of these.
-            nameless = np.concatenate([[UNNAMED], np.zeros(N_TERMS - 1)])
-            table[positives == 0] = np.concatenate([nameless, self.unseen])
+            table[positives == 0, N_TERMS:] = self.unseen
         # A constant on the logit multiplies the odds: by (1 / propensity)^tail, what PSP@k rewards
         # at 1.
         table[:, 0] += tail * frequencies.rarity()
@@ -215,7 +224,13 @@ def plain_combination(n_more: int = 0) -> Combination:
     """Return the combination that is used where no row can be held out."""
     # Twice the classifier's score and a little of the representation's, for every frequency.
     theta = np.tile(np.array([0.0, 2.0, 0.0, 0.0, 0.2, 0.0]), (N_BANDS, 1))
-    return Combination(theta, np.zeros(3, np.float32), np.zeros((N_ENDS, n_more)))
+    slopes, unseen = np.zeros((N_ENDS, n_more)), None
+    if n_more:
+        # About what is learned of names elsewhere; most for labels of few rows.
+        unseen = np.zeros(n_more)
+        unseen[:N_NAME_COLUMNS] = (6.0, 3.0, 0.0, 5.0, 0.0)
+        slopes[0, :N_NAME_COLUMNS] = (-1.0, 3.0, 0.0, 5.0, 0.0)
+    return Combination(theta, np.zeros(3, np.float32), slopes, unseen)
 
 
 def no_more(labels: NDArray[np.int32]) -> Floats:
@@ -223,18 +238,17 @@ def no_more(labels: NDArray[np.int32]) -> Floats:
     return np.zeros((*labels.shape, 0), np.float32)
 
 
-def bands(positives: NDArray[np.float64], count: int = N_BANDS) -> NDArray[np.float64]:
-    """Return how near every label is to each of some frequencies; rows sum to 1.
+def bands(positives: NDArray[np.floating], top: float, count: int = N_BANDS) -> NDArray[np.float64]:
+    """Return how near every label is to each of some frequencies from 1 to ``top``; rows sum to 1.
 
     Examples
     --------
-    >>> bands(np.array([1.0, 4.0, 256.0])).tolist()
+    >>> bands(np.array([1.0, 4.0, 256.0]), 256.0).tolist()
     [[1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
     """
-    logs = np.log2(np.maximum(positives, 1.0))
-    top = max(float(logs.max(initial=0.0)), 1.0)
+    logs = np.log2(np.clip(positives, 1.0, max(top, 1.0)))
     # Hat functions: linear interpolation between the two nearest points in the log count.
-    place = logs / top * (count - 1)
+    place = logs / max(np.log2(max(top, 1.0)), 1.0) * (count - 1)
     return np.asarray(np.maximum(1 - np.abs(place[:, None] - np.arange(count)), 0.0))
 
 
@@ -243,11 +257,17 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
 
     Where no listed label is relevant, or every one, the plain combination is returned.
     """
-    use = slice(None) if held.trained is None else held.trained.ravel()
+    counts = frequencies.positives[held.labels]
+    if held.counts is not None:
+        # Rare labels by what their scores were learned from: a label whose last row was held out
+        # has none there. A frequent one has as many anyway, and the more of them in the held-out
+        # part the fewer in the other, which must not be learned from.
+        counts = np.where(counts < RARE, held.counts, counts)
+    use = np.flatnonzero(counts.ravel() > 0)
     relevant = held.relevant.ravel()[use]
+    own, other = held.own.ravel()[use], held.other.ravel()[use]
     if not relevant.any() or relevant.all():
         return plain_combination(held.n_more)
-    own, other, labels = (part.ravel()[use] for part in (held.own, held.other, held.labels))
     # Quantiles of relevant pairs: nearly all pairs are irrelevant and would put every bend below.
     knots = np.array(
         [*np.quantile(own[relevant], (0.2, 0.6)), np.quantile(other[relevant], 0.5)], np.float32
@@ -257,20 +277,47 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
     np.maximum(own - knots[0], 0, out=terms[:, 2])
     np.maximum(own - knots[1], 0, out=terms[:, 3])
     np.maximum(other - knots[2], 0, out=terms[:, 5])
-    near = bands(frequencies.positives).astype(np.float32)[labels]
-    # 30 columns: every term times the nearness to every band, so that one regression fits all.
-    design = (near[:, :, None] * terms[:, None, :]).reshape(len(own), -1)
+    more = held.scores.more.reshape(held.labels.size, held.n_more)[use]
+    top = float(frequencies.positives.max(initial=1.0))
+    # 30 columns: every term times the nearness to every band, so that one regression fits all;
+    # and what further sources say, times the nearness to both ends.
+    design = np.hstack(
+        [
+            _times(bands(counts.ravel()[use], top), terms),
+            _times(bands(counts.ravel()[use], top, N_ENDS), more),
+        ]
+    )
     weights = np.repeat(held.weights, held.labels.shape[1]).astype(np.float32)
-    if held.more is None:
-        theta = regress(design, relevant, weights, n_threads)
-        return Combination(theta.reshape(N_BANDS, N_TERMS), knots)
-    more = held.more.reshape(-1, held.n_more)[use]
-    ends = bands(frequencies.positives, N_ENDS).astype(np.float32)[labels]
-    further = (ends[:, :, None] * more[:, None, :]).reshape(len(own), -1)
-    theta = regress(np.hstack([design, further]), relevant, weights[use], n_threads)
+    theta = regress(design, relevant, weights[use], n_threads)
     known, slopes = np.split(theta, [N_BANDS * N_TERMS])
-    unseen = fit_unseen(held, frequencies, n_threads)
+    unseen = fit_unseen(held, frequencies, n_threads) if held.n_more else None
     return Combination(known.reshape(N_BANDS, N_TERMS), knots, slopes.reshape(N_ENDS, -1), unseen)
+
+
+def _times(near: NDArray[np.float64], terms: Floats) -> Floats:
+    """Return every column of one table times every column of the other."""
+    product: Floats = near.astype(np.float32)[:, :, None] * terms[:, None, :]
+    return product.reshape(len(terms), near.shape[1] * terms.shape[1])
+
+
+def names_tell(held: HeldOut) -> bool:
+    """Tell whether names stand in rows of their labels rather than in others that list them.
+
+    Label by label: a name made of frequent words stands in many rows, those of its label or not.
+    """
+    if not held.n_more:
+        return False
+    labels, n_labels = held.labels.ravel(), held.truth.shape[1]
+    shares, relevant = held.scores.more[:, :, 1].ravel(), held.relevant.ravel()
+    means, known = np.zeros((2, n_labels)), np.ones(n_labels, dtype=bool)
+    for mean, part in zip(means, (relevant, ~relevant), strict=True):
+        counts = np.bincount(labels[part], minlength=n_labels)
+        mean[:] = np.bincount(labels[part], shares[part], minlength=n_labels)
+        mean /= np.maximum(counts, 1)
+        known &= counts > 0
+    gain = (means[0] - means[1])[known]
+    error = np.sqrt((gain.var() + LEAST_VARIANCE) / len(gain)) if len(gain) else np.inf
+    return bool(gain.sum() > CLEAR * error * len(gain))
 
 
 def fit_unseen(held: HeldOut, frequencies: Frequencies, n_threads: int = 1) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rmls.models.ranker.archive import no_weights
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index
-from rmls.models.ranker.scoring import Proposer, Stages
+from rmls.models.ranker.scoring import Proposer, Stages, scaled_positives
 from rmls.models.shared.training_set import TrainingSet
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def keep_best(trainer: StageTrainer, data: TrainingSet, n_folds: int) -> tuple[S
         index, recall = build_index("exact", vectors, vectors.params.L[:0], 0, 0)
         proposer = Proposer(vectors, index, trainer.size)
         weights = no_weights(data.n_labels, data.n_features)
-        trainer.stages = Stages(proposer, weights, recall, data.kept.positives() > 0)
+        trainer.stages = Stages(proposer, weights, recall, scaled_positives(data))
     elif len(data.held_out):
         trainer.interrupted = f"before the held-out rows were learned; {kept}"
     else:

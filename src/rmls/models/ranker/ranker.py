@@ -41,6 +41,7 @@ from rmls.models.ranker.scoring import (
     Proposer,
     SourceTrainer,
     Stages,
+    without_idle_names,
 )
 from rmls.models.ranker.trainer import (
     HELD_OUT_ROWS,
@@ -298,7 +299,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         elif not n_folds:
             share = min(self.validation_fraction, HELD_OUT_ROWS / data.n_rows)
             data = data.hold_out(share, trainer.seed)
-        return trainer.fit(data, n_folds)
+        return without_idle_names(*trainer.fit(data, n_folds))
 
     def _settle(self, trainer: StageTrainer, stages: Stages, held: HeldOut) -> None:
         """Learn what becomes of the two scores, and set all that is fitted."""

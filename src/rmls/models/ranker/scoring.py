@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +15,7 @@ from rmls.core.resources import for_blocks
 from rmls.decide import CardinalityCount, ScoreCounts, Threshold
 from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend
-from rmls.models.ranker.combination import HeldOut, no_more
+from rmls.models.ranker.combination import HeldOut, names_tell, no_more
 from rmls.models.ranker.label_index import LabelIndex
 from rmls.models.shared.evidence import fit_threshold
 from rmls.models.shared.score_blocks import require_finite
@@ -158,12 +158,29 @@ class Proposer:
 
 @dataclass(frozen=True)
 class Stages:
-    """A trained model: what proposes, what decides, and which labels had a row."""
+    """A trained model: what proposes, what decides, and how many rows every label has in them."""
 
     proposer: Proposer
     weights: SparseWeights
     index_recall: float
-    trained: NDArray[np.bool_]
+    positives: NDArray[np.float64]
+
+
+def without_idle_names(stages: Stages, held: HeldOut) -> tuple[Stages, HeldOut]:
+    """Return a model without its names where they say nothing of its rows, and its scores."""
+    sources = stages.proposer.sources
+    if not sources or sources[0].kind != "names" or names_tell(held):
+        return stages, held
+    assert held.more is not None
+    rest, more = sources[1:], held.more[:, :, sources[0].n_columns :]
+    proposer = replace(stages.proposer, sources=rest)
+    return replace(stages, proposer=proposer), replace(held, more=more if rest else None)
+
+
+def scaled_positives(data: TrainingSet) -> NDArray[np.float64]:
+    """Return the weight of every label in the rows that are trained on, as if these were all."""
+    kept = data.kept
+    return kept.positives() * float(data.weights.sum() / kept.weights.sum())
 
 
 @dataclass(frozen=True)

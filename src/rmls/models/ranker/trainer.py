@@ -23,7 +23,13 @@ from rmls.kernels.backend import Vectors, csr_arrays, get_backend, join_vectors
 from rmls.models.ranker.archive import index_type, round_vectors, weights_by_feature
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index
-from rmls.models.ranker.scoring import Proposer, Shortlists, SourceTrainer, Stages
+from rmls.models.ranker.scoring import (
+    Proposer,
+    Shortlists,
+    SourceTrainer,
+    Stages,
+    scaled_positives,
+)
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sampling import count_passes
 from rmls.models.rmls.sgd import train_vectors
@@ -167,7 +173,7 @@ class StageTrainer:
             used = np.ones(data.n_rows, dtype=bool)
             used[data.held_out] = False
             weights = classifiers.solve(used, shown.tick)
-            stages = Stages(proposer, weights, recall, data.kept.positives() > 0)
+            stages = Stages(proposer, weights, recall, scaled_positives(data))
         return stages, classifiers, listed
 
     def _require_memory(self, data: TrainingSet) -> None:
@@ -191,11 +197,11 @@ class StageTrainer:
                 csr_arrays(X), stages.weights, found.labels, self.n_threads
             )
             scored = (found.labels, own, found.scores, data.labels, data.weights, device)
-            held = HeldOut(*scored, data.rows, (data.n_rows,))
+            counts = stages.positives[found.labels].astype(np.float32)
+            held = HeldOut(*scored, data.rows, (data.n_rows,), counts=counts)
             if not stages.proposer.sources:
                 return held
-            more = stages.proposer.more_all(X, found.labels, self.n_threads)
-            return replace(held, more=more, trained=stages.trained[found.labels])
+            return replace(held, more=stages.proposer.more_all(X, found.labels, self.n_threads))
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from rmls.core.label_text import AlignedLabelText, LabelText
 from rmls.core.labels import LabelSpace, read_labels
+from rmls.features.text.names import name_rows
 from rmls.features.text.text_features import TextFeatures
 from rmls.models.ranker.label_words import LabelWords, as_label_text, name_texts
 
@@ -40,7 +41,7 @@ class NamedLabels:
 
     def words(self, features: TextFeatures) -> LabelWords:
         """Return the names in the terms of fitted features."""
-        return LabelWords(features.transform_names(self.texts), self.owners)
+        return LabelWords(name_rows(features, self.texts), self.owners)
 
 
 def name_labels(y: Any, label_names: Any = None, label_text: Any = None) -> NamedLabels | None:

@@ -135,11 +135,13 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         store_params(self, locals())
 
     @classmethod
-    def assemble(cls, features: TextFeatures, estimator: MultiLabelEstimator) -> TextRanker:
+    def assemble(
+        cls, features: TextFeatures, estimator: MultiLabelEstimator, *, use_names: bool = True
+    ) -> TextRanker:
         """Return the model of fitted text features and an estimator fitted to their rows."""
         params = features.get_params(deep=False)
         params["n_jobs"] = params["n_jobs"] or getattr(estimator, "n_jobs", None)
-        model = cls(clone(estimator), **params)
+        model = cls(clone(estimator), use_names=use_names, **params)
         model.features_, model.estimator_ = features, estimator
         # Whoever has texts has names of labels, whatever held them during the training.
         estimator._space = replace(estimator._space, container="names")
@@ -207,7 +209,7 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features, estimator = self._make_features(), self._make_estimator()
         named = self._name_labels(estimator, y, label_names, label_text)
         rows = features.fit_transform(X, names=() if named is None else named.texts)
-        if not rows.shape[1]:
+        if not rows.nnz:
             raise InputError("the texts hold no words to learn from.")
         if named is None or not isinstance(estimator, RMLSRanker):
             estimator.fit(rows, y, sample_weight, label_names)
