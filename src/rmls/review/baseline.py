@@ -11,6 +11,7 @@ from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads, run_parts
 from rmls.core.sparse import label_counts
 from rmls.models import KNN
+from rmls.models.shared.evidence import Evidence
 from rmls.review.quality import Prediction
 
 KINDS = ("auto", "svm", "knn")
@@ -46,9 +47,19 @@ def predict_baseline(
     """
     if choose_baseline(X, Y, kind) == "svm":
         return _predict_svm(X, Y, X_new, count_threads(n_jobs))
-    model = KNN(10, normalize="none", n_jobs=n_jobs).fit(X, Y)
+    model = _Votes(10, normalize="none", n_jobs=n_jobs).fit(X, Y)
     ranking = model.rank(X_new, min(N_RANKED, Y.shape[1]))
-    return Prediction("nearest neighbours", ranking, model.predict_sets(X_new))
+    return Prediction("nearest neighbours", ranking, _as_many(ranking, Y.nnz / max(Y.shape[0], 1)))
+
+
+class _Votes(KNN):
+    """Neighbours that only rank.
+
+    A threshold of their own would take the neighbours of 10,000 training rows: most of the time.
+    """
+
+    def _finish(self, evidence: Evidence) -> None:
+        self._rules, self._calibration = {}, None
 
 
 def choose_baseline(
@@ -96,6 +107,7 @@ def _as_many(ranking: Ranking, per_row: float) -> sparse.csr_matrix:
     """Return the labels above the one threshold that gives rows as many as in training.
 
     The sign of an SVM's score predicts next to nothing for rare labels; this is fairer to it.
+    Neighbours get the same rule.
     """
     wanted = min(round(per_row * ranking.n_samples), len(ranking.scores))
     if not wanted:
