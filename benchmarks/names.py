@@ -33,6 +33,7 @@ from scipy import sparse  # noqa: E402
 
 from rmls import RMLSRanker, TextRanker, evaluate  # noqa: E402
 from rmls.core.errors import RmlsWarning  # noqa: E402
+from rmls.core.label_text import LabelText  # noqa: E402
 from rmls.core.ranking import Ranking  # noqa: E402
 from rmls.datasets import read_label_text  # noqa: E402
 from rmls.datasets.tables.streams import open_text  # noqa: E402
@@ -62,6 +63,13 @@ def read_rows(folder: Path, name: str) -> tuple[list[str], list[list[str]]]:
     with open_text(folder / f"{name}.jsonl.gz", None) as stream:
         rows = [json.loads(line) for line in stream]
     return [row["text"] for row in rows], [row["labels"] for row in rows]
+
+
+def read_names(folder: Path, name: str, labels: list[list[str]]) -> LabelText:
+    """Return what all labels are called, written as the rows write them."""
+    known = sorted({label for row in labels for label in row})
+    called = read_label_text(folder / f"{name}.labels.txt").align(known)
+    return LabelText(called.labels, called.names)
 
 
 def split(rows: Any, known: list[str], options: argparse.Namespace, n_train: int, seed: int):
@@ -257,7 +265,7 @@ def main() -> None:
             print(f"{name} is left out: {folder / name}.jsonl.gz {why}")
             continue
         rows = read_rows(folder, name)
-        text = read_label_text(folder / f"{name}.labels.txt")
+        text = read_names(folder, name, rows[1])
         runs = []
         for seed in options.seeds:
             runs.append(run_seed(rows, text, SETS[name], seed, options))
