@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_array
 
 from rmls.core.errors import InputError
 from rmls.core.label_text import AlignedLabelText, LabelText
@@ -53,9 +54,10 @@ def read_label_words(
     if isinstance(label_text, LabelWords):
         return _checked(label_text, len(labels), n_features)
     if not isinstance(label_text, LabelText | Mapping):
-        check_sparse(label_text, "label_text")
-        words = as_feature_csr(label_text)
+        words = _read_matrix(label_text)
         owners = np.arange(words.shape[0], dtype=np.int32)
+        if len(owners) != len(labels):
+            raise _wrong_rows(len(owners), len(labels))
         return _checked(LabelWords(words, owners), len(labels), n_features)
     if feature_names is None:
         raise InputError(
@@ -118,15 +120,33 @@ def _find_words(texts: Sequence[str], feature_names: Sequence[Any]) -> sparse.cs
     return sparse.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape)
 
 
+def _read_matrix(label_text: Any) -> sparse.csr_matrix:
+    # Before scikit-learn and scipy look at it, whose native code trusts it.
+    check_sparse(label_text, "label_text")
+    try:
+        checked = check_array(label_text, accept_sparse="csr", dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        why = str(error).partition("\n")[0].rstrip(".:")
+        raise InputError(
+            f"label_text must be names, or a matrix with a row of features for every label: {why}."
+        ) from None
+    return as_feature_csr(checked)
+
+
 def _checked(words: LabelWords, n_labels: int, n_features: int) -> LabelWords:
     if words.words.shape[1] != n_features:
         raise InputError(
             f"label_text has {words.words.shape[1]} features but X has {n_features}; both need the "
             "same."
         )
-    if len(words.owners) != words.words.shape[0] or (words.owners >= n_labels).any():
-        raise InputError(
-            f"label_text has {len(words.owners)} rows but there are {n_labels} labels; it needs "
-            "one row for every label."
-        )
+    owners = words.owners
+    if len(owners) != words.words.shape[0] or ((owners < 0) | (owners >= n_labels)).any():
+        raise _wrong_rows(len(owners), n_labels)
     return words
+
+
+def _wrong_rows(n_rows: int, n_labels: int) -> InputError:
+    return InputError(
+        f"label_text has {n_rows} rows but there are {n_labels} labels; it needs one row for every "
+        "label."
+    )
