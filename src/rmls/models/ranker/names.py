@@ -45,9 +45,9 @@ class NameIndex:
         backend = get_backend(self.device)
         return backend.match_names(csr_arrays(X), self.postings, self.n_labels)
 
-    def find(self, seen: NameMatches) -> NDArray[np.int32]:
+    def find(self, seen: NameMatches, most: int) -> NDArray[np.int32]:
         """Return the labels whose names match every row best; -1 stands for none."""
-        return get_backend(self.device).best_names(seen, min(N_FOUND, self.n_labels))
+        return get_backend(self.device).best_names(seen, min(N_FOUND, most, self.n_labels))
 
     def score(self, seen: NameMatches, labels: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return how the names of the listed labels match: five numbers of a row and a label."""

@@ -22,6 +22,8 @@ from rmls.models.shared.score_blocks import require_finite
 from rmls.models.shared.training_set import TrainingSet
 
 Floats = NDArray[np.float32]
+# A further source may fill this part of a list: the other labels are those of the vectors.
+FOUND_PART = 5
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class Source(Protocol):
         """Return what there is to see in a few normalised rows; the next two start from it."""
         ...
 
-    def find(self, seen: Any) -> NDArray[np.int32]:
-        """Return labels that should be listed for every row; -1 stands for none."""
+    def find(self, seen: Any, most: int) -> NDArray[np.int32]:
+        """Return labels that should be listed for every row, at most so many; -1 is none."""
         ...
 
     def score(self, seen: Any, labels: NDArray[np.int32]) -> Floats:
@@ -100,7 +102,8 @@ class Proposer:
         if self.size < self.vectors.n_labels:
             seen = self.look(X) if seen is None else seen
             for source, part in zip(self.sources, seen, strict=True):
-                found = self._join(found, source.find(part), hidden)
+                most = max(self.size // FOUND_PART, 1)
+                found = self._join(found, source.find(part, most), hidden)
         return found
 
     def _join(self, listed: Shortlists, found: NDArray[np.int32], hidden: Floats) -> Shortlists:
