@@ -289,7 +289,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
             self._settle(trainer, stages, held)
         if trainer.interrupted:
             warn_interrupted(trainer.interrupted)
-        return ListedRows(held, self._scorer)
+        return ListedRows(held, self._scorer, self._frequencies)
 
     def _train(self, trainer: StageTrainer, data: TrainingSet) -> tuple[Stages, HeldOut]:
         n_folds = count_folds(self.calibration_folds, data.n_rows, CROSS_FIT_ROWS)

@@ -15,7 +15,7 @@ from rmls.core.resources import for_blocks
 from rmls.decide import CardinalityCount, ScoreCounts, Threshold
 from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend
-from rmls.models.ranker.combination import HeldOut, names_tell, no_more
+from rmls.models.ranker.combination import Frequencies, HeldOut, names_tell, no_more
 from rmls.models.ranker.label_index import LabelIndex
 from rmls.models.shared.evidence import fit_threshold
 from rmls.models.shared.score_blocks import require_finite
@@ -264,6 +264,7 @@ class ListedRows:
 
     held: HeldOut
     scorer: ListScorer
+    frequencies: Frequencies
 
     def cardinality_threshold(self) -> float:
         """Return the score above which as many labels are predicted as the rows have."""
@@ -279,9 +280,13 @@ class ListedRows:
     def count_scores(self) -> ScoreCounts:
         """Return counts of the scores without the boost of rare labels."""
         held = self.held
-        indptr = np.arange(0, held.labels.size + 1, held.labels.shape[1])
-        logits = held.combined(self.scorer.logits).ravel()
-        scores = sparse.csr_matrix((logits, held.labels.ravel(), indptr), held.truth.shape)
+        # That no training row has a label does not say that its name is wrong in all of them.
+        kept = self.frequencies.positives[held.labels] > 0
+        if held.more is None or not kept.any():
+            kept[:] = True
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        logits = held.combined(self.scorer.logits)[kept]
+        scores = sparse.csr_matrix((logits, held.labels[kept], indptr), held.truth.shape)
         # Only listed pairs are counted: probabilities are asked for listed labels alone.
         counts = ScoreCounts.covering(scores)
         counts.add(scores, held.truth, held.weights)
