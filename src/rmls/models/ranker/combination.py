@@ -326,7 +326,8 @@ def fit_unseen(held: HeldOut, frequencies: Frequencies, n_threads: int = 1) -> N
     Learned as if no label had rows: from how names match, and from nothing else.
     """
     assert held.more is not None
-    matched = held.more[:, :, 0].ravel() > 0
+    # Labels that no row has would say that names mean nothing, as no row could be right.
+    matched = (held.more[:, :, 0].ravel() > 0) & (frequencies.positives[held.labels.ravel()] > 0)
     labels, relevant = held.labels.ravel()[matched], held.relevant.ravel()[matched]
     unseen = np.zeros(held.n_more)
     if not relevant.any():
