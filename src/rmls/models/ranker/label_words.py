@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,7 +83,11 @@ def as_label_text(given: Any) -> LabelText:
         raise InputError(
             f"label_text must be a LabelText or a mapping of labels to names; got {kind}."
         )
-    names = [[value] if isinstance(value, str) else list(value) for value in given.values()]
+    # A value that is neither a name nor names is refused as one name that is no string.
+    names = [
+        list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+        for value in given.values()
+    ]
     for label, found in zip(given, names, strict=True):
         if not all(isinstance(name, str) for name in found):
             raise InputError(f"label_text: the names of {str(label)[:60]!r} must be strings.")
