@@ -75,7 +75,14 @@ def prepare(folder: Path) -> list[Saved]:
         if not path.exists():
             model.fit(X, y).save(path)
         saved.append(read_saved(name, path))
-    return saved
+    path = folder / "named-RMLSRanker"
+    if not path.exists():
+        # Enough rows to hold some out, and a label without any.
+        X, Y = toy_data(60)
+        Y[:, 3] = 0
+        make("RMLSRanker", shortlist_size=3).fit(X, Y, label_text=X[:4] > 0.5).save(path)
+    # Twice, as it has most to damage.
+    return [*saved, *[read_saved("RMLSRanker", path)] * 2]
 
 
 def read_saved(name: str, path: Path) -> Saved:

@@ -8,14 +8,18 @@ import numpy as np
 from scipy import sparse
 
 import rmls
+from rmls.core.label_text import LabelText
+from rmls.core.labels import read_labels
 from rmls.imbalance import RESAMPLERS
 from rmls.metrics import evaluate
 
 from ..cases import Case, Kind
+from ..mutate import Draw
 from .estimators import ESTIMATORS
 from .inputs import FORMS, HOPELESS, Problem, make_problem
 from .params import draw_params
 
+WORDS = ("tax", "taxes", "sea", "sea boats", "law-court", "é", "税", "the", "a b c d e", "C++")
 RANKS: list[Any] = [
     1,
     2,
@@ -47,6 +51,8 @@ def run_fit(case: Case) -> None:
         options["sample_weight"] = problem.sample_weight
     if problem.label_names is not None:
         options["label_names"] = problem.label_names
+    if name == "RMLSRanker" and draw.random() < 0.5:
+        options["label_text"] = draw_label_text(problem, draw)
     try:
         model = ESTIMATORS[name](**params)
         model.fit(problem.X, problem.y, **options)
@@ -55,6 +61,60 @@ def run_fit(case: Case) -> None:
         return
     ask(case, model, problem)
     save_and_compare(case, model, problem)
+
+
+def draw_label_text(problem: Problem, draw: Draw) -> Any:
+    """Return names in the features of a problem, mostly as many as it has labels, or junk."""
+    rng = np.random.default_rng(draw.randrange(2**32))
+    try:
+        n_labels = read_labels(problem.y)[0].n_labels
+    except Exception:
+        n_labels = 3
+    n_labels += draw.choice((0, 0, 0, 0, 1, -1))
+    width = np.shape(problem.plain)[1]
+    names = (rng.random((max(n_labels, 0), width)) < 0.4) * rng.choice((1.0, -1.0, 1e-40, 1e30))
+    way = draw.random()
+    if way < 0.6:
+        return draw.choice((sparse.csr_matrix, np.asarray))(names)
+    if way < 0.8 and names.size:
+        return draw.choice(list(FORMS.values()))(names, rng)
+    if way < 0.9 and names.size:
+        return draw.choice(HOPELESS)(names, rng)
+    return draw.choice(({"l0": "tax"}, {}, {0: 3}, [], "names", 5, LabelText(("l0",), ("c0",))))
+
+
+def run_text_names(case: Case) -> None:
+    """Fit texts with names of labels, some of which have no row."""
+    draw = case.random
+    texts = [" ".join(draw.choices(WORDS, k=draw.randrange(6))) for _ in range(draw.randrange(60))]
+    y: Any = [draw.sample(WORDS, draw.randrange(3)) for _ in texts]
+    if draw.random() < 0.2:
+        y = draw.choice(([row[:1] or ["none"] for row in y], np.arange(len(texts)) % 3, None))
+    text: Any = {
+        label: draw.choice((label, "", [], [label, *draw.choices(WORDS, k=2)], "no such word"))
+        for label in draw.sample([*WORDS, "B12", "new label"], draw.randrange(9))
+    }
+    if draw.random() < 0.3:
+        text = draw.choice((None, {}, {"x": None}, {3: "three"}, {"a": ["b", 3]}, [], "nowhere", 7))
+    (case.folder / "call.txt").write_text(f"{texts!r}\n{y!r}\n{text!r}"[:20_000], errors="replace")
+    params = {"stem": draw.choice(("auto", "none", "english")), "pairs": draw.random() < 0.3}
+    inner = rmls.RMLSRanker(3, max_iter=2, shortlist_size=draw.choice((1, 4, 150)))
+    try:
+        model = rmls.TextRanker(inner, **params).fit(texts, y, label_text=text)
+    except Exception as error:
+        case.allowed(error)
+        return
+    asked = draw.choice((texts, list(WORDS), ["", "none of them"]))
+    chances = case.attempt(model.predict_proba, asked)
+    if chances is not None and not ((chances >= 0) & (chances <= 1)).all():
+        case.report("no probability: TextRanker", str(chances.ravel()[:5]))
+    path = case.folder / "model"
+    case.attempt(model.save, path)
+    if not path.exists() or chances is None:
+        return
+    again = case.attempt(lambda: rmls.load(path).predict_proba(asked))
+    if again is not None and not np.array_equal(again, chances):
+        case.report("loaded model differs: TextRanker", "with names")
 
 
 def ask(case: Case, model: Any, problem: Problem) -> None:
@@ -143,6 +203,7 @@ def run_metrics(case: Case) -> None:
 
 KINDS = [
     Kind("fit", "fits", run_fit, weight=8),
+    Kind("text names", "fits", run_text_names, weight=2),
     Kind("resample", "fits", run_resample),
     Kind("metrics", "fits", run_metrics),
 ]
