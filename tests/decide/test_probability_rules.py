@@ -91,22 +91,91 @@ def test_macro_thresholds_are_the_best_of_every_label_without_shrinkage(seed: in
     counts, calibration, chances, Y = count_at_centres(seed)
     rule = fit_macro_f1(counts, calibration, shrinkage=0.0)
     assert rule.thresholds is not None
-    best = np.max([f_of_labels(chances, Y, cut) for cut in thresholds.CUTS], axis=0)
+    best = np.max([f_of_labels(chances, Y, cut) for cut in np.unique(chances)], axis=0)
     np.testing.assert_allclose(f_of_labels(chances, Y, rule.thresholds), best, rtol=1e-6)
 
 
-def test_thresholds_of_rare_labels_are_near_the_common_one() -> None:
-    counts, calibration, chances, Y = count_at_centres()
-    alone = fit_macro_f1(counts, calibration, shrinkage=0.0).thresholds
-    values = [f_of_labels(chances, Y, cut).sum() for cut in thresholds.CUTS]
-    common = thresholds.CUTS[int(np.argmax(values))]
-    for shrinkage in (1.0, 10.0, 100.0):
-        found = fit_macro_f1(counts, calibration, shrinkage).thresholds
+def common_logits(found: np.ndarray | None, calibration: Calibration) -> np.ndarray:
+    """Thresholds in logits of the curve that the labels share."""
+    assert found is not None
+    chances = found.astype(float)
+    return np.asarray(np.log(chances) - np.log1p(-chances) - calibration.bias)
+
+
+def test_thresholds_of_rare_labels_are_near_those_of_the_others() -> None:
+    counts, calibration, _, Y = count_at_centres()
+
+    def fitted(shrinkage: float) -> np.ndarray:
+        return common_logits(fit_macro_f1(counts, calibration, shrinkage).thresholds, calibration)
+
+    alone, prior = fitted(0.0), fitted(1e12)
+    for shrinkage in (1.0, 30.0, 100.0):
         share = Y.sum(axis=0) / (Y.sum(axis=0) + shrinkage)
-        assert alone is not None
-        np.testing.assert_allclose(found, share * alone + (1 - share) * common, rtol=1e-5)
+        wanted = share * alone + (1 - share) * prior
+        np.testing.assert_allclose(fitted(shrinkage), wanted, atol=1e-4)
     assert Y[:, 3].sum() == 0
-    assert alone[3] == pytest.approx(common)
+    assert alone[3] == pytest.approx(prior[3])
+
+
+def test_the_common_line_has_the_best_macro_f_of_all_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(thresholds, "PROMISE_SHARE", 0.0)
+    counts, calibration, chances, Y = count_at_centres(rates=(0.3, 0.1, 0.05, 0.02, 0.01))
+    frequency = np.array([600, 200, 100, 40, 20])
+    rule = fit_macro_f1(counts, calibration, 1e12, frequency)
+    logits = np.log(chances) - np.log1p(-chances) - calibration.bias
+    rarity = np.log(601 / (frequency + 1))
+    values = [
+        f_of_labels(logits, Y, level - slope * rarity).mean()
+        for level in thresholds.LEVELS
+        for slope in thresholds.SLOPES
+    ]
+    assert rule.thresholds is not None
+    # A line may pass through the middle of a bin, which is counted as a whole.
+    assert f_of_labels(chances, Y, rule.thresholds).mean() > max(values) - 0.01
+    found = common_logits(rule.thresholds, calibration)
+    slopes = np.diff(found) / np.diff(rarity)
+    np.testing.assert_allclose(slopes, slopes[0], atol=1e-3)
+    assert min(np.abs(thresholds.SLOPES + slopes[0])) < 1e-3
+
+
+def test_what_a_label_promises_is_its_best_expected_f(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thresholds, "PROMISE_SHARE", 1.0)
+    counts, calibration, chances, _ = count_at_centres()
+    found = common_logits(fit_macro_f1(counts, calibration, 1e12).thresholds, calibration)
+    plain = chances / (chances + (1 - chances) * np.exp(calibration.bias))
+    for label, values in enumerate(plain.T):
+        taken = values[:, None] >= np.unique(values)
+        expected = 2 * (taken * values[:, None]).sum(axis=0) / (taken.sum(axis=0) + values.sum())
+        half = expected.max() / 2
+        assert found[label] == pytest.approx(np.log(half / (1 - half)), abs=1e-3)
+
+
+def test_rare_labels_gain_by_thresholds_that_follow_the_frequency() -> None:
+    rng = np.random.default_rng(0)
+    rates = np.geomspace(0.2, 0.002, 150)
+    # The rarer a label, the less its score tells: so it is with few rows to learn from.
+    known = np.geomspace(3.0, 0.8, 150)
+    Y = (rng.random((4000, 150)) < rates).astype(int)
+    evidence = known * (Y * known + rng.normal(0, 1, Y.shape)) - known**2 / 2
+    logits = (evidence + np.log(rates / (1 - rates))).astype(np.float32)
+    counts = ScoreCounts.covering(logits[:1500])
+    counts.add(logits[:1500], Y[:1500])
+    calibration = fit_calibration(counts)
+    rule = fit_macro_f1(counts, calibration, label_counts=3 * Y[:1500].sum(axis=0))
+    chances = calibration.probabilities(logits[1500:])
+    assert rule.thresholds is not None
+    found = f_of_labels(chances, Y[1500:], rule.thresholds).mean()
+    common = max(f_of_labels(chances, Y[1500:], cut).mean() for cut in thresholds.CUTS)
+    assert found > common + 0.02
+    assert np.median(rule.thresholds[-30:]) < np.median(rule.thresholds[:30]) / 2
+
+
+def test_label_counts_of_other_labels_are_refused() -> None:
+    counts, calibration, *_ = count_at_centres()
+    with pytest.raises(InputError, match="label_counts must be 4 numbers"):
+        fit_macro_f1(counts, calibration, label_counts=[3, 2])
 
 
 def test_thresholds_do_not_depend_on_how_many_labels_are_done_at_once(

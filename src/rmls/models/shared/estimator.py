@@ -200,7 +200,7 @@ class MultiLabelEstimator(Answers, ClassifierMixin, BaseEstimator):  # type: ign
         # From the counts alone: both thresholds cost no further scoring.
         for rule in (
             fit_micro_f1(counts, self._calibration),
-            fit_macro_f1(counts, self._calibration),
+            fit_macro_f1(counts, self._calibration, label_counts=self.label_counts_),
         ):
             self._rules[rule.name] = rule
 
