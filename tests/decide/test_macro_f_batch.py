@@ -1,4 +1,4 @@
-"""The best k labels of a whole batch for macro-F: ascent, exhaustive search, invariances."""
+"""Sets of a whole batch for macro-F: exhaustive search, ascent, invariances."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from rmls.core.ranking import Ranking
-from rmls.decide import MacroF1TopK, TopK
+from rmls.decide import MacroF1Batch, MacroF1TopK, MicroF1, TopK
 from rmls.kernels.backend import get_backend
 from rmls.metrics import get_metric
 from rmls.models.shared.score_blocks import list_candidates
@@ -97,3 +97,72 @@ def test_rare_labels_are_found_by_macro_f_of_the_batch() -> None:
     metric, ranking = get_metric("macro_f1"), Ranking.from_dense(chances)
     ours = metric(truth, MacroF1TopK(3).select(ranking))
     assert ours > metric(truth, TopK(3).select(ranking)) + 0.02
+
+
+# -- as many rows of a label as promise it the best F ----------------------------------------------
+
+
+def exact_f(chances: np.ndarray, chosen: tuple[int, ...]) -> float:
+    """Expected F of one label over all truths of independent rows."""
+    value = 0.0
+    for truth in product((0, 1), repeat=len(chances)):
+        odds = np.prod(np.where(truth, chances, 1 - chances))
+        hits = sum(truth[row] for row in chosen)
+        value += odds * 2 * hits / max(len(chosen) + sum(truth), 1)
+    return float(value)
+
+
+def test_the_rows_of_a_label_are_nearly_the_best_of_all_sets_of_rows() -> None:
+    gaps = []
+    for chances in batches(20, (7, 3)):
+        sets = MacroF1Batch().select(Ranking.from_dense(chances)).toarray()
+        for label in range(3):
+            p = chances[:, label].astype(float)
+            found = exact_f(p, tuple(np.flatnonzero(sets[:, label])))
+            subsets = (some for size in range(8) for some in combinations(range(7), size))
+            gaps.append(max(exact_f(p, some) for some in subsets) - found)
+    # The size of the truth enters by its mean alone.
+    assert np.mean(gaps) < 0.003
+    assert max(gaps) < 0.04
+
+
+def test_a_label_gets_its_best_row_however_improbable() -> None:
+    chances = np.float32([[0.9, 0.01, 0.001], [0.8, 0.02, 0.002], [0.1, 0.0, 0.0]])
+    sets = MacroF1Batch().select(Ranking.from_dense(chances)).toarray()
+    assert sets[:, 1].any()
+    assert sets[1, 1] == 1
+    # Below ``least`` nothing is considered.
+    assert not sets[:, 2].any()
+    assert MacroF1Batch(0.0005).select(Ranking.from_dense(chances)).toarray()[1, 2] == 1
+
+
+def test_rows_and_labels_of_a_batch_may_be_reordered() -> None:
+    rule = MacroF1Batch()
+    for chances in batches(5, (20, 12)):
+        rng = np.random.default_rng(1)
+        rows, labels = rng.permutation(20), rng.permutation(12)
+        plain = rule.select(Ranking.from_dense(chances)).toarray()[rows][:, labels]
+        found = rule.select(Ranking.from_dense(chances[rows][:, labels])).toarray()
+        np.testing.assert_array_equal(found, plain)
+
+
+def test_candidates_of_a_block_are_enough_for_a_batch() -> None:
+    rule = MacroF1Batch()
+    for chances in batches(3, (20, 12)):
+        listed = list_candidates(chances, rule, get_backend("cpu"), 1)
+        assert (rule.select(listed) != rule.select(Ranking.from_dense(chances))).nnz == 0
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (3, 3)], ids=str)
+def test_a_batch_without_probable_labels_gets_nothing(shape: tuple[int, int]) -> None:
+    assert MacroF1Batch().select(Ranking.from_dense(np.zeros(shape))).nnz == 0
+
+
+def test_a_batch_beats_the_best_common_threshold_on_drawn_truths() -> None:
+    rng = np.random.default_rng(0)
+    chances = (rng.beta(0.2, 3.0, (500, 60)) * np.geomspace(1, 0.02, 60)).astype(np.float32)
+    truth = sparse.csr_matrix((rng.random(chances.shape) < chances).astype(np.int32))
+    metric, ranking = get_metric("macro_f1"), Ranking.from_dense(chances)
+    cuts = np.geomspace(0.003, 0.9, 30)
+    common = max(metric(truth, MicroF1(cut).select(ranking)) for cut in cuts)
+    assert metric(truth, MacroF1Batch().select(ranking)) > common + 0.02

@@ -3,7 +3,7 @@
 Everything here works on a `rmls.core.ranking.Ranking` of scores from any library.
 """
 
-from rmls.decide.batch import MacroF1TopK
+from rmls.decide.batch import MacroF1Batch, MacroF1TopK
 from rmls.decide.calibration import METHODS, Calibration, ScoreCounts, fit_calibration
 from rmls.decide.expected import ExpectedF1, ExpectedJaccard
 from rmls.decide.gfm import choose_f_sets, maximize_f
@@ -27,6 +27,7 @@ __all__ = [
     "ExpectedF1",
     "ExpectedJaccard",
     "MacroF1",
+    "MacroF1Batch",
     "MacroF1TopK",
     "MacroRecallTopK",
     "MicroF1",

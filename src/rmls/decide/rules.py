@@ -310,9 +310,9 @@ def make_rule(spec: str | float | Rule | dict[str, Any]) -> Rule:
     ----------
     spec : str, number, dict or Rule
         Names are ``cardinality``, ``top_5``, ``threshold``, ``round``, ``f1``, ``jaccard``,
-        ``micro_f1``, ``macro_f1``, ``psp@5``, ``macro_recall@5``, ``macro_f1@5`` and
-        ``tail@5=0.3``, with any number of labels for 5. A number is a threshold on scores, and so
-        is ``threshold=0.5``.
+        ``micro_f1``, ``macro_f1``, ``macro_f1_batch``, ``psp@5``, ``macro_recall@5``,
+        ``macro_f1@5`` and ``tail@5=0.3``, with any number of labels for 5. A number is a threshold
+        on scores, and so is ``threshold=0.5``.
 
     Examples
     --------
