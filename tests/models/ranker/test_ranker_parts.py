@@ -11,13 +11,14 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from tolerances import assert_close, assert_same_lists
 
-from rmls import RMLS, make_longtail
+from rmls import RMLS, RMLSRanker, make_longtail
 from rmls.core.frequency import propensities
 from rmls.core.labels import read_labels
 from rmls.features import unit_rows
 from rmls.kernels.arrays import DUAL_LOSSES, N_TERMS, ListScores, Params, SparseWeights
 from rmls.kernels.backend import Vectors, join_vectors
 from rmls.kernels.cpu.ranker.listed import mix_listed
+from rmls.models.ranker import combination
 from rmls.models.ranker.archive import pack_vectors, quantize, round_vectors
 from rmls.models.ranker.combination import (
     N_BANDS,
@@ -84,6 +85,17 @@ def test_labels_of_held_out_rows_do_not_touch_the_scores_they_are_judged_by(
     assert (held.truth != other_held.truth).nnz > 50
     # Afterwards the weights do learn from them.
     assert not np.array_equal(stages.weights.bias, other_stages.weights.bias)
+
+
+def test_few_labels_are_learned_from_all_rows_whatever_the_vectors_propose() -> None:
+    data = make_longtail(400, 200, N_LABELS, labels_per_row=3, random_state=1).train
+    weights = []
+    for representation in (RMLS(4, max_iter=1), RMLS(8, max_iter=3)):
+        model = RMLSRanker(representation=representation, prune=0.0).fit(data.X, data.Y)
+        assert model.shortlist_recall_ == 1.0
+        weights.append(model._scorer.weights)
+    for ours, other in zip(*weights, strict=True):
+        np.testing.assert_allclose(ours, other, rtol=1e-5, atol=1e-6)
 
 
 def make_held() -> HeldOut:
@@ -204,11 +216,38 @@ def test_the_combination_bends_where_the_scores_do() -> None:
     assert np.sqrt(np.mean((line - logits.ravel()) ** 2)) > 0.4
 
 
+def test_a_part_of_the_easy_pairs_stands_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    theta = np.tile([-4.0, 1.5, 0.0, 0.0, 1.0, 0.0], (N_BANDS, 1))
+    held, frequencies, logits = simulate(theta, np.zeros(3, np.float32), n_rows=12000)
+    held = replace(held, weights=np.random.default_rng(1).uniform(0.5, 2, len(held.labels)))
+    seen: list[tuple[int, float]] = []
+
+    def watch(design: Any, relevant: Any, weights: Any, n_threads: int) -> Any:
+        seen.append((len(design), float(weights.sum())))
+        return regress(design, relevant, weights, n_threads)
+
+    monkeypatch.setattr(combination, "regress", watch)
+    found = []
+    for many in (10**9, 1):
+        monkeypatch.setattr(combination, "MANY_PAIRS", many)
+        found.append(held.combined(fit_combination(held, frequencies).mixture(frequencies)))
+    (n_all, total), (n_part, weighted) = seen
+    assert n_part < 0.6 * n_all
+    assert weighted == pytest.approx(total, rel=0.02)
+    chances = [1 / (1 + np.exp(-scores.astype(float))) for scores in found]
+    # As far from the truth as all pairs leave it, and as many relevant labels expected.
+    errors = [np.sqrt(np.mean((scores - logits)[logits > -4] ** 2)) for scores in found]
+    assert errors[1] < 1.3 * errors[0] + 0.02
+    assert held.weights @ chances[1].sum(axis=1) == pytest.approx(
+        held.weights @ held.relevant.sum(axis=1), rel=0.03
+    )
+
+
 def test_the_tail_adds_its_share_of_the_rarity() -> None:
     theta = np.tile([-0.5, 1.0, 0.0, 0.0, 0.5, 0.0], (N_BANDS, 1))
     held, frequencies, logits = simulate(theta, np.zeros(3, np.float32))
-    combination = Combination(theta, np.zeros(3, np.float32))
-    raised = held.combined(combination.mixture(frequencies, 0.5)) - logits
+    known = Combination(theta, np.zeros(3, np.float32))
+    raised = held.combined(known.mixture(frequencies, 0.5)) - logits
     wanted = 0.5 * frequencies.rarity()[held.labels]
     assert wanted.max() > 0.5
     np.testing.assert_allclose(raised, wanted, atol=1e-5)
@@ -228,8 +267,8 @@ def test_the_automatic_tail_costs_a_tenth_of_a_point_of_expected_precision() -> 
     theta = np.tile([-0.5, 1.0, 0.0, 0.0, 0.5, 0.0], (N_BANDS, 1))
     held, frequencies, logits = simulate(theta, np.zeros(3, np.float32))
     held = replace(held, weights=np.random.default_rng(0).uniform(0.5, 2, len(held.labels)))
-    combination = Combination(theta, np.zeros(3, np.float32))
-    tail = choose_tail(held, combination, frequencies)
+    known = Combination(theta, np.zeros(3, np.float32))
+    tail = choose_tail(held, known, frequencies)
     assert 0 < tail < 1
     rarity = frequencies.rarity()[held.labels]
     most = expected_precision(held, logits, logits)

@@ -28,14 +28,14 @@ UNNAMED = -12.0
 # Labels without rows are like the rare ones rather than like the frequent ones: pairs of a label
 # with n rows count by this power of n where a name's worth without rows is learned.
 RARE_POWER = -0.25
-# Standard errors by which names must match better in rows of their labels than in others, and what
-# the variance of few labels is at least.
-CLEAR, LEAST_VARIANCE = 3.0, 0.01
 # Labels with fewer rows are told apart by the rows that their scores were learned from.
 RARE = 20.0
 # Keeps the coefficients of a band without pairs at 0, and all of them finite.
 RIDGE = 1.0
 STEPS = NewtonSteps(max_steps=30, max_move=5.0, tolerance=1e-3)
+# Of so many pairs and more, one in eight of those that hardly matter stands for all eight.
+MANY_PAIRS = 100_000
+EASY_SHARE = 1 / 8
 PRECISION_AT = (1, 3, 5)
 # A tenth of a point of precision.
 TAIL_COST = 0.001
@@ -263,15 +263,17 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
         # has none there. A frequent one has as many anyway, and the more of them in the held-out
         # part the fewer in the other, which must not be learned from.
         counts = np.where(counts < RARE, held.counts, counts)
-    use = np.flatnonzero(counts.ravel() > 0)
-    relevant = held.relevant.ravel()[use]
-    own, other = held.own.ravel()[use], held.other.ravel()[use]
-    if not relevant.any() or relevant.all():
+    counts, relevant = counts.ravel(), held.relevant.ravel()
+    known = counts > 0
+    right = relevant & known
+    if not right.any() or relevant[known].all():
         return plain_combination(held.n_more)
     # Quantiles of relevant pairs: nearly all pairs are irrelevant and would put every bend below.
-    knots = np.array(
-        [*np.quantile(own[relevant], (0.2, 0.6)), np.quantile(other[relevant], 0.5)], np.float32
-    )
+    bends = [*np.quantile(held.own.ravel()[right], (0.2, 0.6))]
+    knots = np.array([*bends, np.quantile(held.other.ravel()[right], 0.5)], np.float32)
+    use, weights = _choose_pairs(held, known, knots)
+    relevant = relevant[use]
+    own, other = held.own.ravel()[use], held.other.ravel()[use]
     terms = np.empty((len(own), N_TERMS), np.float32)
     terms[:, 0], terms[:, 1], terms[:, 4] = 1.0, own, other
     np.maximum(own - knots[0], 0, out=terms[:, 2])
@@ -283,15 +285,14 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
     # and what further sources say, times the nearness to both ends.
     design = np.hstack(
         [
-            _times(bands(counts.ravel()[use], top), terms),
-            _times(bands(counts.ravel()[use], top, N_ENDS), more),
+            _times(bands(counts[use], top), terms),
+            _times(bands(counts[use], top, N_ENDS), more),
         ]
     )
-    weights = np.repeat(held.weights, held.labels.shape[1]).astype(np.float32)
-    theta = regress(design, relevant, weights[use], n_threads)
-    known, slopes = np.split(theta, [N_BANDS * N_TERMS])
+    theta = regress(design, relevant, weights, n_threads)
+    shared, slopes = np.split(theta, [N_BANDS * N_TERMS])
     unseen = fit_unseen(held, frequencies, n_threads) if held.n_more else None
-    return Combination(known.reshape(N_BANDS, N_TERMS), knots, slopes.reshape(N_ENDS, -1), unseen)
+    return Combination(shared.reshape(N_BANDS, N_TERMS), knots, slopes.reshape(N_ENDS, -1), unseen)
 
 
 def _times(near: NDArray[np.float64], terms: Floats) -> Floats:
@@ -300,24 +301,25 @@ def _times(near: NDArray[np.float64], terms: Floats) -> Floats:
     return product.reshape(len(terms), near.shape[1] * terms.shape[1])
 
 
-def names_tell(held: HeldOut) -> bool:
-    """Tell whether names stand in rows of their labels rather than in others that list them.
+def _choose_pairs(
+    held: HeldOut, known: NDArray[np.bool_], knots: Floats
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return the places of the pairs that the regression sees, and what each of them weighs.
 
-    Label by label: a name made of frequent words stands in many rows, those of its label or not.
+    Of many pairs it sees a part of those that are irrelevant, score below the first bends and
+    match no name, each for several: their probabilities are near 0 with any coefficients.
     """
-    if not held.n_more:
-        return False
-    labels, n_labels = held.labels.ravel(), held.truth.shape[1]
-    shares, relevant = held.scores.more[:, :, 1].ravel(), held.relevant.ravel()
-    means, known = np.zeros((2, n_labels)), np.ones(n_labels, dtype=bool)
-    for mean, part in zip(means, (relevant, ~relevant), strict=True):
-        counts = np.bincount(labels[part], minlength=n_labels)
-        mean[:] = np.bincount(labels[part], shares[part], minlength=n_labels)
-        mean /= np.maximum(counts, 1)
-        known &= counts > 0
-    gain = (means[0] - means[1])[known]
-    error = np.sqrt((gain.var() + LEAST_VARIANCE) / len(gain)) if len(gain) else np.inf
-    return bool(gain.sum() > CLEAR * error * len(gain))
+    weights = np.repeat(held.weights, held.labels.shape[1]).astype(np.float32)
+    if known.sum() < MANY_PAIRS:
+        use = np.flatnonzero(known)
+        return use, weights[use]
+    easy = ~held.relevant & (held.own < knots[0]) & (held.other < knots[2])
+    if held.more is not None:
+        easy &= ~held.more.any(axis=2)
+    drawn = np.random.default_rng(0).random(easy.size, dtype=np.float32) < EASY_SHARE
+    use = np.flatnonzero(known & (drawn | ~easy.ravel()))
+    weights[easy.ravel()] *= np.float32(1 / EASY_SHARE)
+    return use, weights[use]
 
 
 def fit_unseen(held: HeldOut, frequencies: Frequencies, n_threads: int = 1) -> NDArray[np.float64]:
@@ -349,13 +351,14 @@ def choose_tail(held: HeldOut, combination: Combination, frequencies: Frequencie
     the cost of a power is then free of the noise of the labels that the rows happen to have.
     """
     logits = held.combined(combination.mixture(frequencies))
-    probabilities = sigmoid(logits.astype(np.float64))
-    rarity = frequencies.rarity().astype(np.float32)[held.labels]
+    rarity = frequencies.rarity().astype(np.float32)
+    rank, depth = get_backend(held.device).rank_lists, min(max(PRECISION_AT), logits.shape[1])
 
     def expected(tail: float) -> float:
         # Ranked with the boost, valued without: what the boost costs in expected hits.
-        best = np.argsort(-(logits + np.float32(tail) * rarity), axis=1, kind="stable")
-        kept = np.take_along_axis(probabilities, best[:, : max(PRECISION_AT)], axis=1)
+        boost = np.float32(tail) * rarity
+        labels, scores = rank(held.labels, logits + boost[held.labels], depth)
+        kept = sigmoid(scores.astype(np.float64) - boost[labels])
         depths = [held.weights @ kept[:, :k].mean(axis=1) for k in PRECISION_AT]
         return float(np.mean(depths) / held.weights.sum())
 

@@ -14,7 +14,7 @@ from rmls.core.errors import ArchiveError
 from rmls.core.sparse import check_csr
 from rmls.kernels.arrays import NameMatches, NamePostings
 from rmls.kernels.backend import csr_arrays, get_backend
-from rmls.models.ranker.combination import N_NAME_COLUMNS
+from rmls.models.ranker.combination import N_NAME_COLUMNS, HeldOut
 from rmls.models.ranker.label_words import LabelWords, read_label_words
 from rmls.models.shared.training_set import TrainingSet
 
@@ -28,6 +28,9 @@ MAX_NAMES = 10_000
 # What a word of a name is worth is counted in the rows of its labels, as if these many more had
 # shown what the words of names are worth on average.
 PRIOR_ROWS = 5.0
+# Standard errors by which names must match better in rows of their labels than in others, and what
+# the variance of few labels is at least.
+CLEAR, LEAST_VARIANCE = 3.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -145,3 +148,23 @@ def _rows_over(names: sparse.csr_matrix, power: int) -> sparse.csr_matrix:
     sums = np.add.reduceat(np.append(names.data**power, 0.0), names.indptr[:-1])
     length = np.repeat(sums ** (1 / power), np.diff(names.indptr))
     return sparse.csr_matrix((names.data / length, names.indices, names.indptr), names.shape)
+
+
+def names_tell(held: HeldOut) -> bool:
+    """Tell whether names stand in rows of their labels rather than in others that list them.
+
+    Label by label: a name made of frequent words stands in many rows, those of its label or not.
+    """
+    if not held.n_more:
+        return False
+    labels, n_labels = held.labels.ravel(), held.truth.shape[1]
+    shares, relevant = held.scores.more[:, :, 1].ravel(), held.relevant.ravel()
+    means, known = np.zeros((2, n_labels)), np.ones(n_labels, dtype=bool)
+    for mean, part in zip(means, (relevant, ~relevant), strict=True):
+        counts = np.bincount(labels[part], minlength=n_labels)
+        mean[:] = np.bincount(labels[part], shares[part], minlength=n_labels)
+        mean /= np.maximum(counts, 1)
+        known &= counts > 0
+    gain = (means[0] - means[1])[known]
+    error = np.sqrt((gain.var() + LEAST_VARIANCE) / len(gain)) if len(gain) else np.inf
+    return bool(gain.sum() > CLEAR * error * len(gain))

@@ -15,7 +15,7 @@ from rmls.core.resources import for_blocks
 from rmls.decide import CardinalityCount, ScoreCounts, Threshold
 from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend
-from rmls.models.ranker.combination import Frequencies, HeldOut, names_tell, no_more
+from rmls.models.ranker.combination import Frequencies, HeldOut, no_more
 from rmls.models.ranker.label_index import LabelIndex
 from rmls.models.shared.evidence import fit_threshold
 from rmls.models.shared.score_blocks import require_finite
@@ -172,7 +172,11 @@ class Stages:
 def without_idle_names(stages: Stages, held: HeldOut) -> tuple[Stages, HeldOut]:
     """Return a model without its names where they say nothing of its rows, and its scores."""
     sources = stages.proposer.sources
-    if not sources or sources[0].kind != "names" or names_tell(held):
+    if not sources or sources[0].kind != "names":
+        return stages, held
+    from rmls.models.ranker.names import names_tell
+
+    if names_tell(held):
         return stages, held
     assert held.more is not None
     rest, more = sources[1:], held.more[:, :, sources[0].n_columns :]
