@@ -47,6 +47,7 @@ def ranker_state(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[A
         "n_components": int(vectors.params.L.shape[1]),
         "n_iter": model.n_iter_,
         "n_probe": index.n_probe,
+        "shortlist_size": model.shortlist_size_,
         "sources": [source.kind for source in scorer.proposer.sources],
         "total_weight": model._frequencies.total,
         "seconds": model.seconds_,
@@ -98,7 +99,10 @@ def read_ranker(
     vectors = Vectors(params, fitted["activation"], model.device)
     index = read_index(archive, vectors, fitted["n_probe"])
     weights = _read_weights(archive, d, m, PRECISIONS[model.precision])
-    return Proposer(vectors, index, model._list_size(), sources), weights
+    # Archives of version 0.1 have a number as the option and none here.
+    size = fitted.get("shortlist_size", model.shortlist_size)
+    check_whole("shortlist_size", size, 1)
+    return Proposer(vectors, index, min(int(size), m), sources), weights
 
 
 def _sources_state(model: RMLSRanker) -> dict[str, NDArray[Any]]:

@@ -43,12 +43,7 @@ from rmls.models.ranker.scoring import (
     Stages,
     without_idle_names,
 )
-from rmls.models.ranker.trainer import (
-    HELD_OUT_ROWS,
-    ClassifierOptions,
-    StageTrainer,
-    make_members,
-)
+from rmls.models.ranker.trainer import HELD_OUT_ROWS, ClassifierOptions, StageTrainer, make_members
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sampling import count_rows
 from rmls.models.shared.estimator import MultiLabelEstimator
@@ -59,6 +54,8 @@ from rmls.models.shared.training_set import TrainingSet, count_folds
 # Below, a tenth of the rows would be too few to learn the combination from (docs/ranker.md).
 CROSS_FIT_ROWS = 5_000
 MIN_ROWS = 30
+# Lists of "auto": 500 where 150 miss many labels.
+SHORT, LONG = 150, 500
 DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
 # C / n^0.25: each row of a rare label is needed, a frequent one is held back more.
 DEFAULT_COST_POWER = 0.25
@@ -77,8 +74,9 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         Length of the vectors that propose.
     max_iter : int, default=8
         Passes of the training of these vectors.
-    shortlist_size : int, default=150
-        Labels proposed for a row; only they are ranked by both scores.
+    shortlist_size : int or "auto", default="auto"
+        Labels proposed for a row; only they are ranked by both scores. ``"auto"`` is 150, and 500
+        for up to 20,000 rows where 150 find less than 85% of the labels of held-out rows.
     representation : RMLS or None, default=None
         Its settings are used for the vectors instead of the two above and of our choice for the
         rest. Normalisation, threads and the random state are those of the ranker.
@@ -133,6 +131,8 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
     ----------
     classes_ : ndarray
         Label names or numbers; the classes of a 1-d ``y``.
+    shortlist_size_ : int
+        Labels on every list.
     shortlist_recall_ : float
         Share of the relevant labels of held-out rows that are on their shortlists.
     index_recall_ : float
@@ -179,7 +179,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
 
     n_components: int
     max_iter: int
-    shortlist_size: int
+    shortlist_size: int | str
     representation: RMLS | None
     n_models: int
     index: str
@@ -195,7 +195,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
     _options: ClassVar[dict[str, Option]] = {
         "n_components": whole(1),
         "max_iter": whole(1),
-        "shortlist_size": whole(1),
+        "shortlist_size": whole(1).or_auto(),
         "representation": anything("an RMLS").or_none(),
         "n_models": whole(1),
         "index": choice("auto", "exact", "clusters"),
@@ -214,7 +214,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         n_components: int = 128,
         *,
         max_iter: int = 8,
-        shortlist_size: int = 150,
+        shortlist_size: int | str = "auto",
         representation: RMLS | None = None,
         n_models: int = 1,
         index: str = "auto",
@@ -329,10 +329,12 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         cost, power = DEFAULT_COST[self.loss], DEFAULT_COST_POWER
         if not is_auto(self.C):
             cost, power = float(self.C), 0.0
+        size, longest = (SHORT, LONG) if is_auto(self.shortlist_size) else (self.shortlist_size, 0)
         return StageTrainer(
             space=self._space,
             members=make_members(self, count_rows(data.weights)),
-            size=self._list_size(),
+            size=min(int(size), data.n_labels),
+            longest=min(longest, data.n_labels),
             index=self.index,
             precision=self.precision,
             options=ClassifierOptions(
@@ -357,14 +359,11 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
     def _boost(self) -> NDArray[np.float32]:
         return self._scorer.boost
 
-    def _list_size(self) -> int:
-        return min(int(self.shortlist_size), self._space.n_labels)
-
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
         return self._scorer.score_all(X)
 
     def _rank(self, X: sparse.csr_matrix, k: int) -> Ranking:
-        if min(k, self._space.n_labels) > self._list_size():
+        if min(k, self._space.n_labels) > self.shortlist_size_:
             return super()._rank(X, k)
         return self._list(X, min(k, self._space.n_labels), self._scorer.mixture)
 
@@ -373,7 +372,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
 
     def _list_scores(self, X: sparse.csr_matrix, *, boosted: bool) -> Ranking:
         scorer = self._scorer
-        return self._list(X, self._list_size(), scorer.mixture if boosted else scorer.logits)
+        return self._list(X, self.shortlist_size_, scorer.mixture if boosted else scorer.logits)
 
     # -- fitted values ---------------------------------------------------------------------------
 
@@ -381,6 +380,11 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
     def representation_(self) -> Vectors:
         """The vectors that propose."""
         return self._scorer.proposer.vectors
+
+    @property
+    def shortlist_size_(self) -> int:
+        """Number of labels on every list."""
+        return self._scorer.proposer.size
 
     @property
     def n_weights_(self) -> int:

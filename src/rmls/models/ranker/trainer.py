@@ -41,6 +41,8 @@ REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive"
 INDEX_ROWS = 256
 # Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
 HELD_OUT_ROWS = 2_000
+# Where longer lists pay, and how many pairs they may make (docs/ranker.md).
+ENOUGH_RECALL, MAX_LONG_PAIRS = 0.85, 10_000_000
 # A listed label and its score, and its place, row and dual variable among the pairs.
 PAIR_BYTES = 28
 
@@ -54,8 +56,8 @@ class StageTrainer:
     space : LabelSpace
     members : list of RMLS
         Settings of the representations, which are joined; each has its own seed.
-    size : int
-        Length of the shortlists.
+    size, longest : int
+        Length of the shortlists, and the one they get where they miss many labels; 0 for never.
     index : {"auto", "exact", "clusters"}
     precision : str
     options : ClassifierOptions
@@ -80,6 +82,7 @@ class StageTrainer:
     options: ClassifierOptions
     seed: int
     n_threads: int
+    longest: int = 0
     sources: Sequence[SourceTrainer] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     vectors: Vectors | None = None
@@ -117,8 +120,7 @@ class StageTrainer:
         """
         self.parts = [self.score(stages, data.left_out, listed.take(data.held_out))]
         with self.stage("weights"), stage("held-out rows") as shown:
-            # A rare label must not lose its few rows to the held-out part: they are learned in the
-            # end.
+            # A rare label must not lose its few rows: those held out are learned in the end.
             everything = np.ones(data.n_rows, dtype=bool)
             return replace(stages, weights=classifiers.solve(everything, shown.tick)), self.parts[0]
 
@@ -159,6 +161,10 @@ class StageTrainer:
             )
             sources = tuple(source.learn(data.kept) for source in self.sources)
             proposer = Proposer(vectors, index, self.size, sources)
+            if self._misses_labels(data, proposer):
+                self.size = self.longest
+                self._require_memory(data)
+                proposer = replace(proposer, size=self.size)
             shown.tick(0.0, f"{data.n_rows:,} rows")
             # The labels a row proposes without having them are the hard negatives: n x size pairs,
             # not n x m.
@@ -168,13 +174,24 @@ class StageTrainer:
             classifiers = ClassifierTrainer.of(
                 data, listed.labels, vectors, self.options, self.n_threads
             )
-            # Held-out rows are laid out among the pairs at cost 0; the second solve only switches
-            # them on.
+            # Held-out rows are among the pairs at cost 0; the second solve only switches them on.
             used = np.ones(data.n_rows, dtype=bool)
             used[data.held_out] = False
             weights = classifiers.solve(used, shown.tick)
             stages = Stages(proposer, weights, recall, scaled_positives(data))
         return stages, classifiers, listed
+
+    def _misses_labels(self, data: TrainingSet, proposer: Proposer) -> bool:
+        """Tell whether lists of held-out rows miss many labels, and longer ones are cheap.
+
+        Not of a search in clusters, which is built for the length that the lists have.
+        """
+        held, n_pairs = data.left_out, data.n_rows * self.longest
+        if self.longest <= self.size or n_pairs > MAX_LONG_PAIRS or proposer.index.n_probe:
+            return False
+        found = proposer.propose_all(held.features, self.n_threads)
+        listed = (found.labels, found.scores, found.scores, held.labels, held.weights)
+        return HeldOut(*listed, proposer.vectors.device).recall < ENOUGH_RECALL
 
     def _require_memory(self, data: TrainingSet) -> None:
         """Refuse vectors and lists that do not fit, before anything is asked for."""
@@ -359,8 +376,7 @@ class ClassifierTrainer:
         X, options = self.data.X, self.options
         # Empty in the first solve; later only new rows and variables above 0 have to move.
         added = rows & ~self._solved if len(self._solved) else self._solved
-        # |x_i|^2 + 1 is the diagonal of Q in the dual, the curvature of a step: once for all
-        # labels.
+        # |x_i|^2 + 1 is the diagonal of Q in the dual, the curvature of a step, for all labels.
         squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float32).ravel()
         return Problem(
             X.indptr.astype(np.int64),
@@ -381,8 +397,7 @@ class ClassifierTrainer:
         """Return what a row costs for every label, by the number of marked rows that have it."""
         n_relevant = self.pairs.n_relevant
         labels = np.repeat(np.arange(len(n_relevant)), n_relevant)
-        # The relevant rows of a label stand before those that list it; the shift jumps over the
-        # latter.
+        # The relevant rows of a label stand before those that list it: the shift jumps over these.
         skipped = self.pairs.indptr[:-1] - np.cumsum(n_relevant) + n_relevant
         relevant = self.pairs.rows[np.arange(len(labels)) + np.repeat(skipped, n_relevant)]
         counts = np.bincount(labels[rows[relevant]], minlength=len(n_relevant))
