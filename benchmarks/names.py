@@ -37,6 +37,7 @@ from rmls.core.label_text import LabelText  # noqa: E402
 from rmls.core.ranking import Ranking  # noqa: E402
 from rmls.datasets import read_label_text  # noqa: E402
 from rmls.datasets.tables.streams import open_text  # noqa: E402
+from rmls.features.text.names import name_rows  # noqa: E402
 from rmls.metrics import expected_calibration_error  # noqa: E402
 
 # Training rows; they come first.
@@ -171,7 +172,7 @@ def believed(part: Part, ranking: Ranking) -> dict[str, float]:
 
 def search_names(part: Part, model: TextRanker, names: list[str]) -> float:
     """Return the recall at 5 of labels without rows by their whole names, and nothing else."""
-    words = binary(model.features_.transform_names(names))
+    words = binary(name_rows(model.features_, names))
     terms = model.features_.get_feature_names_out()[: model.features_.n_words_]
     spelled = np.array([any(map(str.isalpha, term)) for term in terms])
     words = binary(words[:, : len(terms)].multiply(spelled[None, :]))

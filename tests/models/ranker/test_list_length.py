@@ -12,7 +12,7 @@ import pytest
 import rmls
 from rmls import RMLSRanker, make_longtail
 from rmls.datasets import Dataset
-from rmls.models.ranker import ranker, trainer
+from rmls.models.ranker import ranker, scoring
 
 SHORT, LONG, N_LABELS = 4, 30, 80
 
@@ -35,7 +35,7 @@ def fit(**options: Any) -> RMLSRanker:
 
 def test_lists_are_lengthened_where_they_miss_many_labels() -> None:
     short, model = fit(shortlist_size=SHORT), fit()
-    assert short.shortlist_recall_ < trainer.ENOUGH_RECALL
+    assert short.shortlist_recall_ < scoring.ENOUGH_RECALL
     assert (short.shortlist_size_, model.shortlist_size_) == (SHORT, LONG)
     assert model.shortlist_recall_ > short.shortlist_recall_ + 0.1
     # All else is as if the length had been given.
@@ -47,17 +47,17 @@ def test_lists_are_lengthened_where_they_miss_many_labels() -> None:
 
 def test_lists_that_find_enough_stay_short(monkeypatch: pytest.MonkeyPatch) -> None:
     recall = fit(shortlist_size=SHORT).shortlist_recall_
-    monkeypatch.setattr(trainer, "ENOUGH_RECALL", recall - 0.01)
+    monkeypatch.setattr(scoring, "ENOUGH_RECALL", recall - 0.01)
     assert fit().shortlist_size_ == SHORT
-    monkeypatch.setattr(trainer, "ENOUGH_RECALL", recall + 0.01)
+    monkeypatch.setattr(scoring, "ENOUGH_RECALL", recall + 0.01)
     assert fit().shortlist_size_ == LONG
 
 
 def test_lists_of_many_rows_stay_short(monkeypatch: pytest.MonkeyPatch) -> None:
     n_pairs = len(np.unique(data().train.X.toarray(), axis=0)) * LONG
-    monkeypatch.setattr(trainer, "MAX_LONG_PAIRS", n_pairs - 1)
+    monkeypatch.setattr(scoring, "MAX_LONG_PAIRS", n_pairs - 1)
     assert fit().shortlist_size_ == SHORT
-    monkeypatch.setattr(trainer, "MAX_LONG_PAIRS", n_pairs)
+    monkeypatch.setattr(scoring, "MAX_LONG_PAIRS", n_pairs)
     assert fit().shortlist_size_ == LONG
 
 

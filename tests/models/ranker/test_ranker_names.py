@@ -18,6 +18,7 @@ from rmls.archive import read_archive
 from rmls.core.errors import InputError
 from rmls.core.label_text import LabelText
 from rmls.features import TextFeatures
+from rmls.features.text.names import name_rows
 from rmls.models.ranker import ranker as ranker_module
 from rmls.models.ranker.label_words import LabelWords
 from rmls.models.ranker.names import NameIndex, NameTrainer
@@ -31,7 +32,7 @@ DATA, NEW = make_named(), make_named(120, seed=5)
 FEATURES = TextFeatures(stem="none")
 X = FEATURES.fit_transform(DATA.texts, names=list(DATA.names.values()))
 X_NEW = FEATURES.transform(NEW.texts)
-NAMES = FEATURES.transform_names(list(DATA.names.values()))
+NAMES = name_rows(FEATURES, list(DATA.names.values()))
 WORDS = FEATURES.get_feature_names_out()
 
 
@@ -125,7 +126,7 @@ def test_probabilities_of_labels_without_rows_are_within_reason() -> None:
     train, new = make_named(600, seed=1, says=0.6), make_named(600, seed=2, says=0.6)
     features = TextFeatures(stem="none")
     rows = features.fit_transform(train.texts, names=list(train.names.values()))
-    names = features.transform_names(list(train.names.values()))
+    names = name_rows(features, list(train.names.values()))
     labels = as_matrix(train)
     labels[:, hidden] = 0
     model = small(shortlist_size=20).fit(rows, labels, label_text=names)

@@ -56,9 +56,6 @@ CROSS_FIT_ROWS = 5_000
 MIN_ROWS = 30
 # Lists of "auto": 500 where 150 miss many labels.
 SHORT, LONG = 150, 500
-DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
-# C / n^0.25: each row of a rare label is needed, a frequent one is held back more.
-DEFAULT_COST_POWER = 0.25
 
 
 class RMLSRanker(GivesLists, MultiLabelEstimator):
@@ -326,9 +323,6 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         self._scorer = ListScorer(proposer, weights, mixture, logits)
 
     def _make_trainer(self, data: TrainingSet) -> StageTrainer:
-        cost, power = DEFAULT_COST[self.loss], DEFAULT_COST_POWER
-        if not is_auto(self.C):
-            cost, power = float(self.C), 0.0
         size, longest = (SHORT, LONG) if is_auto(self.shortlist_size) else (self.shortlist_size, 0)
         return StageTrainer(
             space=self._space,
@@ -337,9 +331,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
             longest=min(longest, data.n_labels),
             index=self.index,
             precision=self.precision,
-            options=ClassifierOptions(
-                self.loss, cost, power, self.tol, self.max_epochs, self.prune, self.offset
-            ),
+            options=ClassifierOptions.of(self),
             seed=read_seed(self.random_state),
             n_threads=count_threads(self.n_jobs),
             sources=self._make_sources(),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.ranking import Ranking
-from rmls.core.resources import for_blocks
+from rmls.core.resources import for_blocks, require_memory
 from rmls.decide import CardinalityCount, ScoreCounts, Threshold
 from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend
@@ -22,6 +22,11 @@ from rmls.models.shared.score_blocks import require_finite
 from rmls.models.shared.training_set import TrainingSet
 
 Floats = NDArray[np.float32]
+
+# Where longer lists pay, and how many pairs they may make (docs/ranker.md).
+ENOUGH_RECALL, MAX_LONG_PAIRS = 0.85, 10_000_000
+# A listed label and its score, and its place, row and dual variable among the pairs.
+PAIR_BYTES = 28
 # A further source may fill this part of a list: the other labels are those of the vectors.
 FOUND_PART = 5
 
@@ -126,6 +131,18 @@ class Proposer:
             return parts[0]
         return np.concatenate([no_more(labels), *parts], axis=2)
 
+    def misses_labels(self, data: TrainingSet, longest: int, n_threads: int) -> bool:
+        """Tell whether lists of held-out rows miss many labels, and longer ones are cheap.
+
+        Not of a search in clusters, which is built for the length that the lists have.
+        """
+        held, n_pairs = data.left_out, data.n_rows * longest
+        if longest <= self.size or n_pairs > MAX_LONG_PAIRS or self.index.n_probe:
+            return False
+        found = self.propose_all(held.features, n_threads)
+        listed = (found.labels, found.scores, found.scores, held.labels, held.weights)
+        return HeldOut(*listed, self.vectors.device).recall < ENOUGH_RECALL
+
     def more_all(self, X: sparse.csr_matrix, labels: NDArray[np.int32], n_threads: int) -> Floats:
         """Return what the further sources say of the listed labels of many rows."""
         n_columns = sum(source.n_columns for source in self.sources)
@@ -167,6 +184,18 @@ class Stages:
     weights: SparseWeights
     index_recall: float
     positives: NDArray[np.float64]
+
+
+def require_room(data: TrainingSet, width: int, size: int) -> None:
+    """Refuse vectors and lists that do not fit, before anything is asked for."""
+    # Vectors as trained, as rounded and, of the labels, as an index orders them.
+    vectors = 4 * width * (2 * data.n_features + 3 * data.n_labels)
+    require_memory(
+        vectors + PAIR_BYTES * data.n_rows * size,
+        f"{width} components of {data.n_features} features and {data.n_labels} labels, with "
+        f"lists of {size} labels for {data.n_rows} rows,",
+        "use fewer components or a smaller shortlist_size",
+    )
 
 
 def without_idle_names(stages: Stages, held: HeldOut) -> tuple[Stages, HeldOut]:

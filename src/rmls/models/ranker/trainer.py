@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rmls.core.labels import LabelSpace
-from rmls.core.options import read_seed
-from rmls.core.resources import require_memory
+from rmls.core.options import is_auto, read_seed
 from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend, join_vectors
 from rmls.models.ranker.archive import index_type, round_vectors, weights_by_feature
@@ -28,6 +27,7 @@ from rmls.models.ranker.scoring import (
     Shortlists,
     SourceTrainer,
     Stages,
+    require_room,
     scaled_positives,
 )
 from rmls.models.rmls.rmls import RMLS
@@ -41,10 +41,9 @@ REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive"
 INDEX_ROWS = 256
 # Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
 HELD_OUT_ROWS = 2_000
-# Where longer lists pay, and how many pairs they may make (docs/ranker.md).
-ENOUGH_RECALL, MAX_LONG_PAIRS = 0.85, 10_000_000
-# A listed label and its score, and its place, row and dual variable among the pairs.
-PAIR_BYTES = 28
+DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
+# C / n^0.25: each row of a rare label is needed, a frequent one is held back more.
+DEFAULT_COST_POWER = 0.25
 
 
 @dataclass
@@ -161,7 +160,7 @@ class StageTrainer:
             )
             sources = tuple(source.learn(data.kept) for source in self.sources)
             proposer = Proposer(vectors, index, self.size, sources)
-            if self._misses_labels(data, proposer):
+            if proposer.misses_labels(data, self.longest, self.n_threads):
                 self.size = self.longest
                 self._require_memory(data)
                 proposer = replace(proposer, size=self.size)
@@ -181,29 +180,9 @@ class StageTrainer:
             stages = Stages(proposer, weights, recall, scaled_positives(data))
         return stages, classifiers, listed
 
-    def _misses_labels(self, data: TrainingSet, proposer: Proposer) -> bool:
-        """Tell whether lists of held-out rows miss many labels, and longer ones are cheap.
-
-        Not of a search in clusters, which is built for the length that the lists have.
-        """
-        held, n_pairs = data.left_out, data.n_rows * self.longest
-        if self.longest <= self.size or n_pairs > MAX_LONG_PAIRS or proposer.index.n_probe:
-            return False
-        found = proposer.propose_all(held.features, self.n_threads)
-        listed = (found.labels, found.scores, found.scores, held.labels, held.weights)
-        return HeldOut(*listed, proposer.vectors.device).recall < ENOUGH_RECALL
-
     def _require_memory(self, data: TrainingSet) -> None:
-        """Refuse vectors and lists that do not fit, before anything is asked for."""
         width = sum(int(member.n_components) for member in self.members)
-        # Vectors as trained, as rounded and, of the labels, as an index orders them.
-        vectors = 4 * width * (2 * data.n_features + 3 * data.n_labels)
-        require_memory(
-            vectors + PAIR_BYTES * data.n_rows * self.size,
-            f"{width} components of {data.n_features} features and {data.n_labels} labels, with "
-            f"lists of {self.size} labels for {data.n_rows} rows,",
-            "use fewer components or a smaller shortlist_size",
-        )
+        require_room(data, width, self.size)
 
     def score(self, stages: Stages, data: TrainingSet, found: Shortlists | None = None) -> HeldOut:
         """Return the scores of some rows' shortlists, with the truth."""
@@ -308,6 +287,15 @@ class ClassifierOptions:
     max_epochs: int
     prune: float
     offset: float
+
+    @classmethod
+    def of(cls, ranker: Any) -> ClassifierOptions:
+        """Return the options of a ranker."""
+        cost, power = DEFAULT_COST[ranker.loss], DEFAULT_COST_POWER
+        if not is_auto(ranker.C):
+            cost, power = float(ranker.C), 0.0
+        solver = (ranker.tol, ranker.max_epochs, ranker.prune, ranker.offset)
+        return cls(ranker.loss, cost, power, *solver)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, check_array
 
 from rmls.core.errors import InputError
-from rmls.core.labels import read_labels
+from rmls.core.labels import LabelSpace, read_labels
 from rmls.core.options import is_auto
 from rmls.core.sparse import (
     as_feature_csr,
@@ -306,7 +306,7 @@ def read_training_set(
     if y is None and _is_dataset(X):
         y, label_names = X.Y, X.label_names if label_names is None else label_names
     X = read_features(model, X, reset=True)
-    space, Y = read_labels(y, names=label_names)
+    space, Y = read_targets(y, label_names)
     weights = _read_weights(X, Y, sample_weight)
     known = None if observed is None else _read_observed(observed, Y)
     data = TrainingSet.of(X, Y, weights, known)
@@ -317,6 +317,11 @@ def read_training_set(
     model.label_counts_ = label_counts(data.Y)
     model.n_samples_ = int(X.shape[0])
     return data
+
+
+def read_targets(y: Any, label_names: Any = None) -> tuple[LabelSpace, sparse.csr_matrix]:
+    """Return the labels and those of every row, as `fit` reads them."""
+    return read_labels(y, names=label_names)
 
 
 def read_more_rows(

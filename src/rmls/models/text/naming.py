@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.label_text import AlignedLabelText, LabelText
-from rmls.core.labels import LabelSpace, read_labels
+from rmls.core.labels import LabelSpace
 from rmls.features.text.names import name_rows
 from rmls.features.text.text_features import TextFeatures
 from rmls.models.ranker.label_words import LabelWords, as_label_text, name_texts
+from rmls.models.shared.training_set import read_targets
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def name_labels(y: Any, label_names: Any = None, label_text: Any = None) -> Name
     label_text : LabelText, mapping of labels to names, or path, optional
         Labels that ``y`` does not have become labels without rows.
     """
-    space, Y = read_labels(y, names=label_names)
+    space, Y = read_targets(y, label_names)
     text = LabelText((), ()) if label_text is None else _read(label_text)
     # Every row of a 1-d y has its class: a class that none has is no class.
     called = text.align(space.names, add_others=not space.is_single)
