@@ -22,6 +22,9 @@ from rmls.core.errors import InputError
 
 _WORDS = {"true": True, "false": False}
 
+# Components that any number of labels may have, and those that each label brings.
+FREE_COMPONENTS, COMPONENTS_A_LABEL = 1_000, 10
+
 
 @dataclass(frozen=True)
 class Option:
@@ -193,6 +196,15 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     rmls.core.errors.InputError: loss must be one of 'logistic', 'squared'; got 'log'.
     """
     choice(*choices).check(name, value)
+
+
+def check_components(n_components: int, n_labels: int) -> None:
+    """Raise a sentence for far more components than labels: they tell nothing and take for ever."""
+    most = max(FREE_COMPONENTS, COMPONENTS_A_LABEL * n_labels)
+    if n_components > most:
+        raise InputError(
+            f"n_components must be at most {most} for {n_labels} labels; got {n_components}."
+        )
 
 
 def check_whole(name: str, value: Any, minimum: int) -> None:

@@ -8,7 +8,7 @@ from scipy import linalg, sparse
 
 from rmls.core.errors import InputError
 from rmls.datasets import make_longtail
-from rmls.models import CPLST, CS, CSSP, PLST, BinaryRelevance, FaIE
+from rmls.models import BMLPL, CPLST, CS, CSSP, PLST, BinaryRelevance, FaIE
 from rmls.models.lsdr import label_operator as operators
 from rmls.models.lsdr import ridge as ridges
 from rmls.models.lsdr.cs import hadamard_rows
@@ -230,3 +230,10 @@ def test_models_beyond_the_memory_are_refused(monkeypatch, method, d, m):
     Y = sparse.csr_matrix((np.ones(40, np.int32), (np.arange(40), np.arange(40))), (40, m))
     with pytest.raises(InputError, match="of memory but"):
         method().fit(X, Y)
+
+
+@pytest.mark.parametrize("method", [CS, BMLPL])
+def test_far_more_components_than_labels_are_one_sentence(method: type) -> None:
+    model = method(n_components=1_000_000)
+    with pytest.raises(InputError, match="n_components must be at most 1000 for 3 labels"):
+        model.fit(np.eye(3), np.eye(3, dtype=int))

@@ -268,3 +268,10 @@ def test_every_label_can_be_drawn(counts: list[float], power: float) -> None:
 
 def test_labels_without_positives_count_as_half_the_rarest() -> None:
     assert floored_counts(np.array([4.0, 0.0, 2.0])).tolist() == [4.0, 1.0, 2.0]
+
+
+def test_a_class_that_all_rows_have_is_certain_whatever_draws_the_others() -> None:
+    X = np.eye(3)
+    for options in ({"replacement": True}, {"sampler": "frequency"}, {}):
+        model = RMLS(3, max_iter=2, **options).fit(X, np.zeros(3, int))
+        np.testing.assert_allclose(model.predict_proba(X), 1.0)

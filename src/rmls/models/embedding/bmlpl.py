@@ -14,6 +14,7 @@ from rmls.core.errors import InputError
 from rmls.core.numeric import softmax
 from rmls.core.options import (
     Option,
+    check_components,
     check_numbers,
     number,
     positive,
@@ -148,6 +149,7 @@ class BMLPL(GivesProbabilities, MultiLabelEstimator):
     # -- fitting ---------------------------------------------------------------------------------
 
     def _fit(self, data: TrainingSet) -> ScoredRows:
+        check_components(self.n_components, data.n_labels)
         self._require_memory(data.n_rows, data.n_features, data.n_labels)
         em = start_em(
             self._normalized(data).features,

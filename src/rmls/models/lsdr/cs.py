@@ -7,7 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rmls.core.options import Option, check_whole, choice, store_params, whole
+from rmls.core.options import (
+    Option,
+    check_components,
+    check_whole,
+    choice,
+    store_params,
+    whole,
+)
 from rmls.models.lsdr.label_operator import Floats
 from rmls.models.lsdr.sparse_recovery import RECOVERIES
 from rmls.models.lsdr.template import LSDR, Encoding
@@ -88,6 +95,7 @@ class CS(LSDR):
     def _encode(self, problem: Encoding) -> Floats:
         labels = problem.labels
         n_labels = labels.shape[1]
+        check_components(self.n_components, n_labels)
         rng = np.random.default_rng(problem.seed)
         if self.matrix == "gaussian":
             drawn = rng.standard_normal((self.n_components, n_labels))

@@ -164,7 +164,9 @@ def mean_rate(objective: Objective, totals: Totals, batch_size: int) -> float | 
         tries = min(needed / rest, MAX_TRIES * wanted)
     # Distinct labels enter with 1 - (1 - q)^t; with replacement t q is how often they do.
     rates = -np.expm1(tries * np.log1p(-np.minimum(shares, 1 - 1e-9)))
-    return np.asarray(rates if sampler.distinct else tries * shares, dtype=np.float32)
+    rates = rates if sampler.distinct else tries * shares
+    # A class that all rows have is never drawn; its logarithm is taken all the same.
+    return np.asarray(np.maximum(rates, 1e-9), dtype=np.float32)
 
 
 def count_passes(max_iter: int | str, n_rows: int) -> int:
