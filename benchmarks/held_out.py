@@ -5,7 +5,7 @@ read. Sets of texts go through `TextFeatures`, others are scaled by the ranker. 
 of training, of one thread, after one run that compiles.
 
     RMLS_DATA=folder python benchmarks/held_out.py cooking artworks [--seeds 0 1 2]
-        [--rules macro_f1 micro_f1] [--variants '{}' '{"shortlist_size": 500}']
+        [--rows 4000] [--rules macro_f1 micro_f1] [--variants '{}' '{"shortlist_size": 500}']
 """
 
 from __future__ import annotations
@@ -65,6 +65,14 @@ def read_table(fields: list[Any], labels: list[list[str]]) -> tuple[list[str], s
     return ["\n".join(parts) for parts in fields], Y.tocsr()
 
 
+def draw(X: Any, Y: sparse.csr_matrix, n_rows: int) -> tuple[Any, sparse.csr_matrix]:
+    """Return some of the rows, always the same, and the labels that they have."""
+    rows = np.sort(np.random.default_rng(5).permutation(Y.shape[0])[:n_rows])
+    some = Y[rows]
+    kept = some[:, np.flatnonzero(label_counts(some))].tocsr()
+    return ([X[row] for row in rows] if isinstance(X, list) else X[rows]), kept
+
+
 def split(X: Any, n_rows: int, seed: int) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
     """Return rows to train on and to judge by, their numbers, and options for the features."""
     order = np.random.default_rng(1000 + seed).permutation(n_rows)
@@ -115,11 +123,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--rows", type=int, help="draw so many of the training rows")
     parser.add_argument("--rules", nargs="+", default=["macro_f1"])
     parser.add_argument("--variants", nargs="+", type=json.loads, default=[{}])
     options = parser.parse_args()
     for name in options.datasets:
         X, Y = read_training(name)
+        if options.rows:
+            X, Y = draw(X, Y, options.rows)
         if name == options.datasets[0]:
             for params in options.variants:
                 measure(X, Y, 0, params, options.rules)
