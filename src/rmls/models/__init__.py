@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rmls.models.wrappers.gfm import GFM
     from rmls.models.wrappers.resampled import Resampled
 
-_HOME = {
+HOMES = {
     "BMLPL": "embedding.bmlpl",
     "COCOA": "ensembles.cocoa",
     "CPLST": "lsdr.cplst",
@@ -85,6 +85,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import an estimator on first use: a user of one pays for one."""
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    if name in HOMES:
+        return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ from scipy import sparse
 
 import rmls
 from rmls import RMLSRanker
+from rmls.models.ranker.sources import Rows
 
 N_LABELS = 12
 
@@ -55,7 +56,7 @@ def test_the_scores_are_those_of_the_rows_with_these_numbers() -> None:
     held = model._held_out
     assert held is not None
     # The vectors do not learn from the held-out rows in the end: they propose the same again.
-    again = model._scorer.proposer.propose(X[held.rows])
+    again = model._scorer.proposer.propose(Rows(X[held.rows]))
     np.testing.assert_array_equal(again.labels, held.labels)
     np.testing.assert_allclose(again.scores, held.other, rtol=1e-4, atol=1e-5)
 

@@ -34,6 +34,7 @@ from rmls.models.ranker.combination import (
 )
 from rmls.models.ranker.label_index import ExactIndex
 from rmls.models.ranker.scoring import Proposer
+from rmls.models.ranker.sources import Rows
 from rmls.models.ranker.trainer import ClassifierOptions, StageTrainer
 from rmls.models.shared.training_set import TrainingSet
 
@@ -361,7 +362,7 @@ def test_shortlists_are_the_best_labels_in_their_order(
     monkeypatch.setattr(ExactIndex, "block_rows", 4)
     X = sparse.random(11, 20, 0.5, "csr", np.float32, random_state=np.random.default_rng(0))
     vectors = make_vectors(0)
-    found = Proposer(vectors, ExactIndex(vectors), size).propose_all(X, n_threads)
+    found = Proposer(vectors, ExactIndex(vectors), size).propose_all(Rows(X), n_threads)
     scores = vectors.scores(vectors.hidden(X))
     wanted = np.sort(np.argsort(-scores, axis=1, kind="stable")[:, :size], axis=1)
     assert_same_lists(found.labels, wanted, scores)

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 from enum import Enum
+from functools import wraps
+from importlib import import_module
+from inspect import Parameter, Signature, signature
+from math import inf, isfinite, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from rmls.core.errors import InputError
 
 if TYPE_CHECKING:
-    from rmls.decide import Rule
-import inspect
-import re
-from collections.abc import Iterable
-from dataclasses import replace
-from difflib import get_close_matches
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from rmls.core.options import Described
-
-from collections.abc import Callable, Sequence
-from functools import wraps
-from inspect import Parameter, Signature, signature
-from math import inf, isfinite, nan
-from typing import TypeVar
+    from rmls.decide import Rule
 
 # Counts that a user can mean; what they need in memory is asked for elsewhere.
 LARGEST = 999_999_999
@@ -256,9 +251,9 @@ def find_estimator(name: str) -> Any:
     """Return the class of an estimator; case does not matter."""
     from rmls import models
 
-    for known in models.__all__:
+    for known, home in models.HOMES.items():
         if known.lower() == name.lower():
-            return getattr(models, known)
+            return getattr(import_module(f"rmls.models.{home}"), known)
     listed = ", ".join(models.__all__)
     raise InputError(f"unknown method {name!r}; known are {listed}{suggest(name, models.__all__)}")
 

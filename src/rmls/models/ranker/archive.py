@@ -16,7 +16,8 @@ from rmls.kernels.arrays import ACTIVATIONS, N_TERMS, Params, SparseWeights
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.combination import N_BANDS, N_ENDS, Combination, Frequencies
 from rmls.models.ranker.label_index import read_index
-from rmls.models.ranker.scoring import Proposer, Source
+from rmls.models.ranker.scoring import Proposer
+from rmls.models.ranker.sources import Source
 
 if TYPE_CHECKING:
     from rmls.models.ranker.ranker import RMLSRanker
@@ -59,7 +60,10 @@ def read_ranker(
     model: RMLSRanker, fitted: dict[str, Any], archive: Archive
 ) -> tuple[Proposer, SparseWeights]:
     """Set the fitted values of a ranker; returns what proposes and what decides."""
-    d, m = int(model.n_features_in_), model._space.n_labels
+    n_dense = int(model.dense_columns)
+    d, m = int(model.n_features_in_) - n_dense, model._space.n_labels
+    if d < 1:
+        raise InputError("all columns are dense ones")
     check_whole("n_components", fitted["n_components"], 1)
     k = int(fitted["n_components"])
     check_choice("activation", fitted["activation"], ACTIVATIONS)
@@ -86,7 +90,7 @@ def read_ranker(
     arrays = archive.arrays
     model._frequencies = Frequencies(arrays["positives"], float(fitted["total_weight"]))
     # Archives of version 0.1 have none.
-    sources = _read_sources(fitted.get("sources", []), archive, d, m)
+    sources = _read_sources(fitted.get("sources", []), archive, (d, n_dense, m), model.precision)
     slopes, unseen = _read_slopes(archive, sources)
     model.combination_ = Combination(arrays["theta"], arrays["knots"], slopes, unseen)
     params = Params(
@@ -116,14 +120,23 @@ def _sources_state(model: RMLSRanker) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _read_sources(kinds: Any, archive: Archive, d: int, m: int) -> tuple[Source, ...]:
-    if not isinstance(kinds, list) or kinds not in ([], ["names"]):
+def _read_sources(
+    kinds: Any, archive: Archive, sizes: tuple[int, int, int], precision: str
+) -> tuple[Source, ...]:
+    n_features, n_dense, n_labels = sizes
+    # Names come first; dense columns may go without a source, after Ctrl-C.
+    if kinds not in ([], ["names"], *([["dense"], ["names", "dense"]] if n_dense else [])):
         raise InputError(f"sources must be a list of known kinds; got {repr(kinds)[:60]}")
-    if not kinds:
-        return ()
-    from rmls.models.ranker.names import read_names
+    sources: list[Source] = []
+    if "names" in kinds:
+        from rmls.models.ranker.names import read_names
 
-    return (read_names(archive, d, m),)
+        sources.append(read_names(archive, n_features, n_labels))
+    if "dense" in kinds:
+        from rmls.models.ranker.dense import read_dense
+
+        sources.append(read_dense(archive, n_dense, n_labels, precision))
+    return tuple(sources)
 
 
 def _read_slopes(

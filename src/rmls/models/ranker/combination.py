@@ -99,6 +99,8 @@ class HeldOut:
         What further sources say; a source of names comes first.
     counts : ndarray of float32, shape (n_rows, size), optional
         Weight of the rows with the label in the training of this part; without it, in all rows.
+    has_names : bool
+        Whether the first of the further sources is one of names.
     """
 
     labels: NDArray[np.int32]
@@ -111,6 +113,7 @@ class HeldOut:
     part_rows: tuple[int, ...] = ()
     more: Floats | None = None
     counts: Floats | None = None
+    has_names: bool = False
 
     @classmethod
     def stack(cls, parts: list[HeldOut]) -> HeldOut:
@@ -128,7 +131,7 @@ class HeldOut:
             else np.concatenate([getattr(part, name) for part in parts])
             for name in ("more", "counts")
         )
-        return replace(held, more=more, counts=counts)
+        return replace(held, more=more, counts=counts, has_names=parts[0].has_names)
 
     @property
     def scores(self) -> ListScores:
@@ -220,12 +223,12 @@ def combine(
     return learned, choose_tail(held, learned, frequencies) if tail is None else tail
 
 
-def plain_combination(n_more: int = 0) -> Combination:
+def plain_combination(n_more: int = 0, has_names: bool = False) -> Combination:
     """Return the combination that is used where no row can be held out."""
     # Twice the classifier's score and a little of the representation's, for every frequency.
     theta = np.tile(np.array([0.0, 2.0, 0.0, 0.0, 0.2, 0.0]), (N_BANDS, 1))
     slopes, unseen = np.zeros((N_ENDS, n_more)), None
-    if n_more:
+    if has_names:
         # About what is learned of names elsewhere; most for labels of few rows.
         unseen = np.zeros(n_more)
         unseen[:N_NAME_COLUMNS] = (6.0, 3.0, 0.0, 5.0, 0.0)
@@ -267,7 +270,7 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
     known = counts > 0
     right = relevant & known
     if not right.any() or relevant[known].all():
-        return plain_combination(held.n_more)
+        return plain_combination(held.n_more, held.has_names)
     # Quantiles of relevant pairs: nearly all pairs are irrelevant and would put every bend below.
     bends = [*np.quantile(held.own.ravel()[right], (0.2, 0.6))]
     knots = np.array([*bends, np.quantile(held.other.ravel()[right], 0.5)], np.float32)
@@ -291,7 +294,7 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
     )
     theta = regress(design, relevant, weights, n_threads)
     shared, slopes = np.split(theta, [N_BANDS * N_TERMS])
-    unseen = fit_unseen(held, frequencies, n_threads) if held.n_more else None
+    unseen = fit_unseen(held, frequencies, n_threads) if held.has_names else None
     return Combination(shared.reshape(N_BANDS, N_TERMS), knots, slopes.reshape(N_ENDS, -1), unseen)
 
 

@@ -16,6 +16,7 @@ from rmls.kernels.arrays import NameMatches, NamePostings
 from rmls.kernels.backend import csr_arrays, get_backend
 from rmls.models.ranker.combination import N_NAME_COLUMNS, HeldOut
 from rmls.models.ranker.label_words import LabelWords, read_label_words
+from rmls.models.ranker.sources import Rows
 from rmls.models.shared.training_set import TrainingSet
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ class NameIndex:
     kind = "names"
     n_columns = N_NAME_COLUMNS
 
-    def look(self, X: sparse.csr_matrix) -> NameMatches:
+    def look(self, rows: Rows) -> NameMatches:
         """Return the labels whose names stand in every row."""
         backend = get_backend(self.device)
-        return backend.match_names(csr_arrays(X), self.postings, self.n_labels)
+        return backend.match_names(csr_arrays(rows.X), self.postings, self.n_labels)
 
     def find(self, seen: NameMatches, most: int) -> NDArray[np.int32]:
         """Return the labels whose names match every row best; -1 stands for none."""
@@ -88,12 +89,16 @@ class NameTrainer:
     names: LabelWords
     n_labels: int
     device: str = "cpu"
+    # What a word is worth hardly changes with a tenth of the rows.
+    learns_rest = False
 
     @classmethod
     def of(cls, model: RMLSRanker, label_text: Any) -> NameTrainer:
         """Read what `RMLSRanker.fit` was given."""
         labels, names = model._space.names, getattr(model, "feature_names_in_", None)
-        words = read_label_words(label_text, labels, int(model.n_features_in_), names)
+        n_features = int(model.n_features_in_) - int(model.dense_columns)
+        names = None if names is None else names[:n_features]
+        words = read_label_words(label_text, labels, n_features, names)
         return cls(words, len(labels), model.device)
 
     def learn(self, data: TrainingSet) -> NameIndex:

@@ -35,14 +35,8 @@ from rmls.models.ranker.combination import (
     combine,
     plain_combination,
 )
-from rmls.models.ranker.scoring import (
-    ListedRows,
-    ListScorer,
-    Proposer,
-    SourceTrainer,
-    Stages,
-    without_idle_names,
-)
+from rmls.models.ranker.scoring import ListedRows, ListScorer, Proposer, Stages, without_idle_names
+from rmls.models.ranker.sources import Rows, make_sources
 from rmls.models.ranker.trainer import HELD_OUT_ROWS, ClassifierOptions, StageTrainer, make_members
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sampling import count_rows
@@ -96,6 +90,10 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         Passes over the rows of a label, at most.
     prune : float, default=0.1
         Weights smaller than this are dropped.
+    dense_columns : int, default=0
+        So many of the last columns of ``X`` are dense, such as the vectors of an encoder. They
+        propose labels and have a say in the combination; vectors and classifiers learn from the
+        other columns, and ``normalize`` is about these.
     tail : float or "auto", default="auto"
         How much rare labels are boosted: the odds of a label are multiplied by this power of its
         inverse propensity. 0 ranks by probability. ``"auto"`` is as much as costs a tenth of a
@@ -186,6 +184,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
     tol: float
     max_epochs: int
     prune: float
+    dense_columns: int
     tail: float | str
     precision: str
 
@@ -202,6 +201,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         "tol": positive(),
         "max_epochs": whole(1),
         "prune": number(),
+        "dense_columns": whole(0),
         "tail": number().or_auto(),
         "precision": choice(*PRECISIONS),
     }
@@ -221,6 +221,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         tol: float = 0.3,
         max_epochs: int = 10,
         prune: float = 0.1,
+        dense_columns: int = 0,
         tail: float | str = "auto",
         precision: str = "float32",
         normalize: str = "auto",
@@ -274,7 +275,8 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         self.seconds_ = trainer.seconds
         given = data.rows
         with trainer.stage("features"):
-            data = self._normalized(data).compact()
+            X, dense = Rows.split(data.X, int(self.dense_columns))
+            data = self._normalized(replace(data, X=X, dense=dense)).compact()
         stages, held = self._train(trainer, data)
         # For a review of the model, by the numbers of the rows as they were given.
         self._held_out = replace(held, rows=given[held.rows]) if trainer.parts else None
@@ -306,7 +308,8 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         tail = None if is_auto(self.tail) else float(self.tail)
         if tail is None and self._space.is_single:
             tail = 0.0
-        self.combination_, self.tail_ = plain_combination(held.n_more), tail or 0.0
+        plain = plain_combination(held.n_more, held.has_names)
+        self.combination_, self.tail_ = plain, tail or 0.0
         # Classifiers know the rows they were trained on by heart: these would say to trust them.
         if trainer.has_held_out:
             with trainer.stage("combination"), stage("combination"):
@@ -334,16 +337,8 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
             options=ClassifierOptions.of(self),
             seed=read_seed(self.random_state),
             n_threads=count_threads(self.n_jobs),
-            sources=self._make_sources(),
+            sources=make_sources(self),
         )
-
-    def _make_sources(self) -> list[SourceTrainer]:
-        label_text = getattr(self, "_label_text", None)
-        if label_text is None:
-            return []
-        from rmls.models.ranker.names import NameTrainer
-
-        return [NameTrainer.of(self, label_text)]
 
     # -- scores: all that is looked at are the listed labels --------------------------------------
 
@@ -352,7 +347,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         return self._scorer.boost
 
     def _score_block(self, X: sparse.csr_matrix) -> NDArray[np.float32]:
-        return self._scorer.score_all(X)
+        return self._scorer.score_all(self._rows(X))
 
     def _rank(self, X: sparse.csr_matrix, k: int) -> Ranking:
         if min(k, self._space.n_labels) > self.shortlist_size_:
@@ -360,7 +355,15 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         return self._list(X, min(k, self._space.n_labels), self._scorer.mixture)
 
     def _list(self, X: sparse.csr_matrix, k: int, mixture: Mixture) -> Ranking:
-        return self._scorer.rank(self._scaled(X), k, mixture, count_threads(self.n_jobs))
+        return self._scorer.rank(self._rows(X), k, mixture, count_threads(self.n_jobs))
+
+    def _scaled(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        # The dense columns are no part of what is normalised: `_rows` does both.
+        return X
+
+    def _rows(self, X: sparse.csr_matrix) -> Rows:
+        rows = Rows.split(X, int(self.dense_columns))
+        return rows._replace(X=super()._scaled(rows.X))
 
     def _list_scores(self, X: sparse.csr_matrix, *, boosted: bool) -> Ranking:
         scorer = self._scorer

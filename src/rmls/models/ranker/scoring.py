@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend
 from rmls.models.ranker.combination import Frequencies, HeldOut, no_more
 from rmls.models.ranker.label_index import LabelIndex
+from rmls.models.ranker.sources import Rows, Source
 from rmls.models.shared.evidence import fit_threshold
 from rmls.models.shared.score_blocks import require_finite
 from rmls.models.shared.training_set import TrainingSet
@@ -49,44 +50,6 @@ class Shortlists:
         return Shortlists(self.labels[rows], self.scores[rows])
 
 
-class Source(Protocol):
-    """What else is known of a row and a label, besides the vectors and the sparse weights."""
-
-    @property
-    def kind(self) -> str:
-        """What an archive calls it."""
-        ...
-
-    @property
-    def n_columns(self) -> int:
-        """Numbers of a row and a label."""
-        ...
-
-    def look(self, X: sparse.csr_matrix) -> Any:
-        """Return what there is to see in a few normalised rows; the next two start from it."""
-        ...
-
-    def find(self, seen: Any, most: int) -> NDArray[np.int32]:
-        """Return labels that should be listed for every row, at most so many; -1 is none."""
-        ...
-
-    def score(self, seen: Any, labels: NDArray[np.int32]) -> Floats:
-        """Return the numbers of the listed labels of every row: (n_rows, size, n_columns)."""
-        ...
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what an archive keeps."""
-        ...
-
-
-class SourceTrainer(Protocol):
-    """What learns a source."""
-
-    def learn(self, data: TrainingSet) -> Source:
-        """Return the source that was learned from normalised rows."""
-        ...
-
-
 @dataclass(frozen=True)
 class Proposer:
     """Vectors, the index of their labels, how many labels they propose, and further sources."""
@@ -96,20 +59,28 @@ class Proposer:
     size: int
     sources: tuple[Source, ...] = ()
 
-    def look(self, X: sparse.csr_matrix) -> list[Any]:
+    def look(self, rows: Rows) -> list[Any]:
         """Return what every further source sees in a few normalised rows."""
-        return [source.look(X) for source in self.sources]
+        return [source.look(rows) for source in self.sources]
 
-    def propose(self, X: sparse.csr_matrix, seen: list[Any] | None = None) -> Shortlists:
+    def propose(self, rows: Rows, seen: list[Any] | None = None) -> Shortlists:
         """Return the best labels of a few normalised rows."""
-        hidden = self.vectors.hidden(X)
+        hidden = self.vectors.hidden(rows.X)
         found = Shortlists(*self.index.search(hidden, self.size))
-        if self.size < self.vectors.n_labels:
-            seen = self.look(X) if seen is None else seen
-            for source, part in zip(self.sources, seen, strict=True):
-                most = max(self.size // FOUND_PART, 1)
-                found = self._join(found, source.find(part, most), hidden)
+        if self.sources and self.size < self.vectors.n_labels:
+            found = self._join(found, self._find(self.look(rows) if seen is None else seen), hidden)
         return found
+
+    def _find(self, seen: list[Any]) -> NDArray[np.int32]:
+        """Return the labels that any source wants to be listed, each of them once."""
+        most = max(self.size // FOUND_PART, 1)
+        first, *others = (
+            source.find(part, most) for source, part in zip(self.sources, seen, strict=True)
+        )
+        for found in others:
+            again = (found[:, :, None] == first[:, None, :]).any(axis=2)
+            first = np.hstack([first, np.where(again, -1, found)])
+        return first
 
     def _join(self, listed: Shortlists, found: NDArray[np.int32], hidden: Floats) -> Shortlists:
         """Let the weakest of the listed labels give way to those that a source has found."""
@@ -139,34 +110,34 @@ class Proposer:
         held, n_pairs = data.left_out, data.n_rows * longest
         if longest <= self.size or n_pairs > MAX_LONG_PAIRS or self.index.n_probe:
             return False
-        found = self.propose_all(held.features, n_threads)
+        found = self.propose_all(Rows.of(held), n_threads)
         listed = (found.labels, found.scores, found.scores, held.labels, held.weights)
         return HeldOut(*listed, self.vectors.device).recall < ENOUGH_RECALL
 
-    def more_all(self, X: sparse.csr_matrix, labels: NDArray[np.int32], n_threads: int) -> Floats:
+    def more_all(self, rows: Rows, labels: NDArray[np.int32], n_threads: int) -> Floats:
         """Return what the further sources say of the listed labels of many rows."""
         n_columns = sum(source.n_columns for source in self.sources)
         found = np.empty((*labels.shape, n_columns), np.float32)
 
         def work(start: int, stop: int) -> None:
-            found[start:stop] = self.more(self.look(X[start:stop]), labels[start:stop])
+            found[start:stop] = self.more(self.look(rows.part(start, stop)), labels[start:stop])
 
         for_blocks(work, len(labels), self.index.block_rows, n_threads)
         return found
 
     def propose_all(
-        self, X: sparse.csr_matrix, n_threads: int, tick: Callable[[float], None] | None = None
+        self, rows: Rows, n_threads: int, tick: Callable[[float], None] | None = None
     ) -> Shortlists:
         """Return the best labels of many normalised rows, block by block.
 
         ``tick`` is called with the share of the rows that is done, from any thread.
         """
-        shape = (int(X.shape[0]), self.size)
+        shape = (int(rows.X.shape[0]), self.size)
         found = Shortlists(np.empty(shape, np.int32), np.empty(shape, np.float32))
         done: list[int] = []
 
         def work(start: int, stop: int) -> None:
-            part = self.propose(X[start:stop])
+            part = self.propose(rows.part(start, stop))
             found.labels[start:stop], found.scores[start:stop] = part.labels, part.scores
             done.append(stop - start)
             if tick is not None:
@@ -210,7 +181,9 @@ def without_idle_names(stages: Stages, held: HeldOut) -> tuple[Stages, HeldOut]:
     assert held.more is not None
     rest, more = sources[1:], held.more[:, :, sources[0].n_columns :]
     proposer = replace(stages.proposer, sources=rest)
-    return replace(stages, proposer=proposer), replace(held, more=more if rest else None)
+    return replace(stages, proposer=proposer), replace(
+        held, more=more if rest else None, has_names=False
+    )
 
 
 def scaled_positives(data: TrainingSet) -> NDArray[np.float64]:
@@ -243,39 +216,39 @@ class ListScorer:
         """What is added to the logit of every label before ranking."""
         return np.asarray(self.mixture.coefficients[:, 0] - self.logits.coefficients[:, 0])
 
-    def score(self, X: sparse.csr_matrix, mixture: Mixture) -> tuple[Shortlists, Floats]:
+    def score(self, rows: Rows, mixture: Mixture) -> tuple[Shortlists, Floats]:
         """Return the shortlists of a few normalised rows, and their combined scores."""
-        seen = self.proposer.look(X)
-        found = self.proposer.propose(X, seen)
+        seen = self.proposer.look(rows)
+        found = self.proposer.propose(rows, seen)
         backend = get_backend(self.proposer.vectors.device)
         # Work of the stored weights of the row's features, not of all labels: pruning left few.
-        own = backend.score_lists(csr_arrays(X), self.weights, found.labels)
+        own = backend.score_lists(csr_arrays(rows.X), self.weights, found.labels)
         scores = ListScores(own, found.scores, self.proposer.more(seen, found.labels))
         return found, backend.mix_lists(found.labels, scores, mixture)
 
-    def rank(self, X: sparse.csr_matrix, k: int, mixture: Mixture, n_threads: int) -> Ranking:
+    def rank(self, rows: Rows, k: int, mixture: Mixture, n_threads: int) -> Ranking:
         """Return the best ``k`` labels on the shortlist of every normalised row."""
-        labels = np.empty((X.shape[0], k), np.int32)
-        scores = np.empty((X.shape[0], k), np.float32)
+        n_rows = int(rows.X.shape[0])
+        labels, scores = np.empty((n_rows, k), np.int32), np.empty((n_rows, k), np.float32)
         backend = get_backend(self.proposer.vectors.device)
 
         def work(start: int, stop: int) -> None:
-            found, combined = self.score(X[start:stop], mixture)
+            found, combined = self.score(rows.part(start, stop), mixture)
             best = backend.rank_lists(found.labels, combined, k)
             labels[start:stop], scores[start:stop] = best
 
-        for_blocks(work, int(X.shape[0]), self.proposer.index.block_rows, n_threads)
+        for_blocks(work, n_rows, self.proposer.index.block_rows, n_threads)
         return Ranking.from_table(labels, require_finite(scores), self.proposer.vectors.n_labels)
 
-    def score_all(self, X: sparse.csr_matrix) -> Floats:
+    def score_all(self, rows: Rows) -> Floats:
         """Return scores of all labels: those that are not listed follow below, by their vectors."""
-        vectors = self.proposer.vectors
-        result = np.empty((X.shape[0], vectors.n_labels), np.float32)
+        vectors, n_rows = self.proposer.vectors, int(rows.X.shape[0])
+        result = np.empty((n_rows, vectors.n_labels), np.float32)
 
         def work(start: int, stop: int) -> None:
-            found, combined = self.score(X[start:stop], self.mixture)
+            found, combined = self.score(rows.part(start, stop), self.mixture)
             part = result[start:stop]
-            part[:] = vectors.scores(vectors.hidden(X[start:stop]))
+            part[:] = vectors.scores(vectors.hidden(rows.X[start:stop]))
             # All that is not listed goes below what is, however large the scores are.
             part -= found.scores.min(axis=1, keepdims=True)
             # A search in clusters may miss a label that scores above listed ones: it is capped
@@ -287,7 +260,7 @@ class ListScorer:
             part += np.minimum(lowest - np.float32(1e-3), below)
             np.put_along_axis(part, found.labels, combined, axis=1)
 
-        for_blocks(work, int(X.shape[0]), self.proposer.index.block_rows, 1)
+        for_blocks(work, n_rows, self.proposer.index.block_rows, 1)
         return result
 
 

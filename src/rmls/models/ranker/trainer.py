@@ -22,14 +22,8 @@ from rmls.kernels.backend import Vectors, csr_arrays, get_backend, join_vectors
 from rmls.models.ranker.archive import index_type, round_vectors, weights_by_feature
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index
-from rmls.models.ranker.scoring import (
-    Proposer,
-    Shortlists,
-    SourceTrainer,
-    Stages,
-    require_room,
-    scaled_positives,
-)
+from rmls.models.ranker.scoring import Proposer, Shortlists, Stages, require_room, scaled_positives
+from rmls.models.ranker.sources import Rows, SourceTrainer
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sampling import count_passes
 from rmls.models.rmls.sgd import train_vectors
@@ -121,7 +115,17 @@ class StageTrainer:
         with self.stage("weights"), stage("held-out rows") as shown:
             # A rare label must not lose its few rows: those held out are learned in the end.
             everything = np.ones(data.n_rows, dtype=bool)
-            return replace(stages, weights=classifiers.solve(everything, shown.tick)), self.parts[0]
+            weights = classifiers.solve(everything, shown.tick)
+            proposer = self._learn_sources(data, stages)
+            return replace(stages, weights=weights, proposer=proposer), self.parts[0]
+
+    def _learn_sources(self, data: TrainingSet, stages: Stages) -> Proposer:
+        """Learn the sources again from all rows, where that is worth it."""
+        sources = tuple(
+            trainer.learn(data.take(np.arange(data.n_rows))) if trainer.learns_rest else source
+            for trainer, source in zip(self.sources, stages.proposer.sources, strict=True)
+        )
+        return replace(stages.proposer, sources=sources)
 
     def _cross_fit(self, data: TrainingSet, n_folds: int) -> HeldOut:
         """Score every row by a model that has not seen it."""
@@ -167,7 +171,7 @@ class StageTrainer:
             shown.tick(0.0, f"{data.n_rows:,} rows")
             # The labels a row proposes without having them are the hard negatives: n x size pairs,
             # not n x m.
-            listed = proposer.propose_all(data.X, self.n_threads, shown.tick)
+            listed = proposer.propose_all(Rows.of(data), self.n_threads, shown.tick)
         with self.stage("weights"), stage("classifiers") as shown:
             shown.tick(0.0, f"{data.n_labels:,} labels")
             classifiers = ClassifierTrainer.of(
@@ -187,17 +191,19 @@ class StageTrainer:
     def score(self, stages: Stages, data: TrainingSet, found: Shortlists | None = None) -> HeldOut:
         """Return the scores of some rows' shortlists, with the truth."""
         with self.stage("held-out rows"):
-            X, device = data.features, stages.proposer.vectors.device
-            found = found or stages.proposer.propose_all(X, self.n_threads)
+            rows, device = Rows.of(data), stages.proposer.vectors.device
+            found = found or stages.proposer.propose_all(rows, self.n_threads)
             own = get_backend(device).score_lists(
-                csr_arrays(X), stages.weights, found.labels, self.n_threads
+                csr_arrays(rows.X), stages.weights, found.labels, self.n_threads
             )
             scored = (found.labels, own, found.scores, data.labels, data.weights, device)
             counts = stages.positives[found.labels].astype(np.float32)
             held = HeldOut(*scored, data.rows, (data.n_rows,), counts=counts)
             if not stages.proposer.sources:
                 return held
-            return replace(held, more=stages.proposer.more_all(X, found.labels, self.n_threads))
+            more = stages.proposer.more_all(rows, found.labels, self.n_threads)
+            has_names = stages.proposer.sources[0].kind == "names"
+            return replace(held, more=more, has_names=has_names)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

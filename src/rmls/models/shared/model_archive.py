@@ -162,7 +162,12 @@ def build_model(archive: Archive) -> MultiLabelEstimator:
         raise InputError("the fitted values are not a dictionary")
     # Asked of the model: older versions wrote fewer parameters.
     if "normalize" in model.get_params(deep=False):
-        model._normalizer = _read_normalizer(manifest["fitted"]["normalizer"], archive)
+        model._normalizer = _read_normalizer(
+            manifest["fitted"]["normalizer"],
+            archive,
+            # Dense columns are no part of what is scaled.
+            model.n_features_in_ - getattr(model, "dense_columns", 0),
+        )
     model._restore(manifest["fitted"], archive)
     share_names(model)
     n_labels = model._space.n_labels
@@ -195,8 +200,8 @@ def _read_sizes(model: MultiLabelEstimator, archive: Archive) -> None:
         raise InputError("a label has more rows than there are")
 
 
-def _read_normalizer(mode: Any, archive: Archive) -> Normalizer:
-    sizes = Normalizer.sizes(mode, int(archive.manifest["n_features"]))
+def _read_normalizer(mode: Any, archive: Archive, n_features: int) -> Normalizer:
+    sizes = Normalizer.sizes(mode, n_features)
     check_arrays(archive, {name: (np.float32, (size,)) for name, size in sizes.items()})
     return Normalizer(mode, *(archive.arrays[name] for name in sizes))
 
@@ -242,7 +247,8 @@ def _method(name: Any) -> type[MultiLabelEstimator]:
     models = import_module("rmls.models")
     if name not in models.__all__:
         raise InputError(f"{name!r} is no estimator of rmls, and only those can be loaded")
-    method: type[MultiLabelEstimator] = getattr(models, name)
+    home = import_module(f"rmls.models.{models.HOMES[name]}")
+    method: type[MultiLabelEstimator] = getattr(home, name)
     return method
 
 

@@ -60,6 +60,8 @@ class TrainingSet:
         Places in ``rows`` that are not trained on; decisions are fitted to them.
     observed : CSR matrix of ones, optional
         Entries of ``Y`` that are known; all of them without it.
+    dense : ndarray of float32, shape (n_samples, n_dense), optional
+        Columns beside those of ``X`` that are no sparse features.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class TrainingSet:
     weights: Weights
     held_out: Indices = field(default_factory=_no_rows)
     observed: sparse.csr_matrix | None = None
+    dense: NDArray[np.float32] | None = None
 
     @classmethod
     def of(
@@ -157,6 +160,7 @@ class TrainingSet:
             Y=self.labels,
             rows=np.arange(self.n_rows),
             observed=None if self.observed is None else self.observed[self.rows],
+            dense=None if self.dense is None else self.dense[self.rows],
         )
 
     def hold_out(self, share: float, seed: int) -> TrainingSet:

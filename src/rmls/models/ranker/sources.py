@@ -1,0 +1,123 @@
+"""What a ranker may know besides its vectors and weights: names of labels, dense columns."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rmls.core.errors import InputError
+from rmls.models.shared.training_set import TrainingSet
+
+Floats = NDArray[np.float32]
+
+
+class Rows(NamedTuple):
+    """Normalised rows, as the stages of a ranker see them.
+
+    Attributes
+    ----------
+    X : CSR matrix of float32, shape (n_rows, n_features)
+    dense : ndarray of float32, shape (n_rows, n_dense), or None
+        Columns that a source of their own looks at, and nothing else.
+    """
+
+    X: sparse.csr_matrix
+    dense: Floats | None = None
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Return some rows, one after the other."""
+        dense = None if self.dense is None else self.dense[start:stop]
+        return Rows(self.X[start:stop], dense)
+
+    @classmethod
+    def of(cls, data: TrainingSet) -> Rows:
+        """Return the rows of a set."""
+        return cls(data.features, None if data.dense is None else data.dense[data.rows])
+
+    @classmethod
+    def split(cls, X: sparse.csr_matrix, n_dense: int) -> Rows:
+        """Return rows whose last columns are the dense ones.
+
+        Examples
+        --------
+        >>> rows = Rows.split(sparse.csr_matrix(np.float32([[1, 0, 2], [0, 3, 0]])), 1)
+        >>> rows.X.toarray().tolist(), rows.dense.tolist()
+        ([[1.0, 0.0], [0.0, 3.0]], [[2.0], [0.0]])
+        """
+        if not n_dense:
+            return cls(X)
+        n_rows, n_sparse = int(X.shape[0]), int(X.shape[1]) - n_dense
+        if n_sparse < 1:
+            raise InputError(
+                f"dense_columns is {n_dense} but X has {X.shape[1]} columns; at least one must be "
+                "left. Vectors alone need no dense_columns."
+            )
+        is_dense = X.indices >= n_sparse
+        dense = np.zeros((n_rows, n_dense), np.float32)
+        rows = np.repeat(np.arange(n_rows), np.diff(X.indptr))[is_dense]
+        dense[rows, X.indices[is_dense] - n_sparse] = X.data[is_dense]
+        ends = np.concatenate([[0], np.cumsum(~is_dense)])[X.indptr].astype(X.indptr.dtype)
+        parts = (X.data[~is_dense], X.indices[~is_dense], ends)
+        return cls(sparse.csr_matrix(parts, (n_rows, n_sparse)), dense)
+
+
+class Source(Protocol):
+    """What else is known of a row and a label, besides the vectors and the sparse weights."""
+
+    @property
+    def kind(self) -> str:
+        """What an archive calls it."""
+        ...
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers of a row and a label."""
+        ...
+
+    def look(self, rows: Rows) -> Any:
+        """Return what there is to see in a few normalised rows; the next two start from it."""
+        ...
+
+    def find(self, seen: Any, most: int) -> NDArray[np.int32]:
+        """Return labels that should be listed for every row, at most so many; -1 is none."""
+        ...
+
+    def score(self, seen: Any, labels: NDArray[np.int32]) -> Floats:
+        """Return the numbers of the listed labels of every row: (n_rows, size, n_columns)."""
+        ...
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what an archive keeps."""
+        ...
+
+
+class SourceTrainer(Protocol):
+    """What learns a source."""
+
+    @property
+    def learns_rest(self) -> bool:
+        """Whether it is worth to learn again when the held-out rows may be learned from."""
+        ...
+
+    def learn(self, data: TrainingSet) -> Source:
+        """Return the source that was learned from normalised rows."""
+        ...
+
+
+def make_sources(model: Any) -> list[SourceTrainer]:
+    """Return what learns the further sources of a ranker that is being fitted."""
+    label_text = getattr(model, "_label_text", None)
+    sources: list[SourceTrainer] = []
+    if label_text is not None:
+        from rmls.models.ranker.names import NameTrainer
+
+        # Names come first: the combination knows their columns.
+        sources.append(NameTrainer.of(model, label_text))
+    if model.dense_columns:
+        from rmls.models.ranker.dense import DenseTrainer
+
+        sources.append(DenseTrainer(model.precision, model.device))
+    return sources
