@@ -121,12 +121,19 @@ def feature_rows(model: Any, data: Rows) -> sparse.csr_matrix:
     if isinstance(model, TextRanker):
         if not isinstance(data, TextTable):
             raise InputError("a model of texts is reviewed on a table of texts.")
-        beside = model.features_.column_roles_.by_name
+        features = model.features_
+        beside = features.column_roles_.by_name or features.vectors is not None
         return model.features_.transform(data.columns if beside else data.texts)
     if not isinstance(data, Dataset):
         name = type(model).__name__
         raise InputError(f"{name} reads rows of numbers; give a Dataset, or train a TextRanker.")
     return data.X
+
+
+def without_vectors(model: Any, X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Return rows without the dense columns, on which a baseline would take hours."""
+    n_dense = getattr(inner_estimator(model), "dense_columns", 0)
+    return X[:, : X.shape[1] - n_dense] if n_dense else X
 
 
 def read_held_out(model: Any, data: Rows) -> HeldOut:
@@ -144,7 +151,7 @@ def read_held_out(model: Any, data: Rows) -> HeldOut:
         names += sorted({label for row in labels for label in row if label not in known})
     ranking = estimator.rank(X, min(N_RANKED, len(estimator.classes_)))
     return HeldOut(
-        X,
+        without_vectors(model, X),
         matched.Y,
         np.asarray(matched.train_counts),
         int(estimator.n_samples_),
@@ -170,7 +177,8 @@ def read_trained(model: Any, data: Rows, n_labels: int) -> Trained:
     known = min(Y.shape[1], n_labels)
     Y = sparse.csr_matrix(Y[:, :known])
     Y = sparse.csr_matrix((Y.data, Y.indices, Y.indptr), (Y.shape[0], n_labels))
-    return Trained(feature_rows(model, data), Y, [np.ones(Y.shape[0], np.bool_)])
+    X = without_vectors(model, feature_rows(model, data))
+    return Trained(X, Y, [np.ones(Y.shape[0], np.bool_)])
 
 
 def _labels_of(data: Rows) -> Any:

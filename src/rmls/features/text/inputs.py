@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmls.core.errors import InputError
-from rmls.features.text.columns import Column, ColumnRoles
+from rmls.features.text.columns import Column, ColumnRoles, ColumnScan, scan_columns
 
 MAX_SHOWN = 40
 LONGEST = 8
@@ -84,7 +84,7 @@ def read_rows(
     """
     if not roles.all:
         return read_texts(X, fields), {}
-    names = _names(X)
+    names = table_names(X)
     if names is not None:
         columns = _columns(X, roles.all) or {}
         texts = [name for name in names if name not in roles.all] if fields is None else fields
@@ -104,6 +104,22 @@ def read_rows(
             "tuples; got texts alone."
         )
     return read_texts(listed), {}
+
+
+def read_again(
+    X: Any, fields: Sequence[str] | None, n_fields: int, roles: ColumnRoles
+) -> tuple[TextRows, list[ColumnScan]]:
+    """Return new rows as those that were learned from, and their other columns."""
+    rows, cells = read_rows(X, fields, roles, alone=fields != ())
+    columns = [scan_columns(cells, rows.n_rows, roles)] if roles.all else []
+    if rows.n_fields == 1 and n_fields > 1 and rows.fields is None:
+        # A text of its own, where the table had several fields: all of it is in the first.
+        empty = [""] * (n_fields - 1)
+        pieces = [piece for text in rows.pieces for piece in (text, *empty)]
+        rows = TextRows(pieces, None, n_fields)
+    if rows.n_fields != n_fields:
+        raise InputError(f"texts have {rows.n_fields} field(s) but {n_fields} were learned from.")
+    return rows, columns
 
 
 def _divide_tuples(rows: list[Any], roles: ColumnRoles) -> tuple[TextRows, dict[Column, list[Any]]]:
@@ -149,7 +165,7 @@ def _listed(columns: Mapping[Any, Any]) -> list[list[Any]]:
     return cells
 
 
-def _names(X: Any) -> list[Any] | None:
+def table_names(X: Any) -> list[Any] | None:
     """Return the names of the columns of a table, None where ``X`` is none."""
     if isinstance(X, Mapping):
         return list(X)
@@ -162,7 +178,7 @@ def _names(X: Any) -> list[Any] | None:
 
 def _columns(X: Any, fields: Sequence[Any] | None) -> dict[str, Any] | None:
     """Return columns of a table by name, None where ``X`` is no table."""
-    names = _names(X)
+    names = table_names(X)
     if names is None:
         return None
     wanted = names if fields is None else list(fields)

@@ -95,6 +95,8 @@ class ScannedTexts:
     n_fields : int
     columns : list of ColumnScan
         The columns beside the texts, where there are any.
+    vectors : list of ndarray
+        The vectors of the rows, where they have some.
     """
 
     def __init__(
@@ -103,8 +105,10 @@ class ScannedTexts:
         fields: tuple[str, ...] | None,
         n_fields: int,
         columns: Sequence[Any] = (),
+        vectors: Sequence[NDArray[np.float32]] = (),
     ) -> None:
         self.fields, self.n_fields, self.columns = fields, n_fields, list(columns)
+        self.vectors = list(vectors)
         self._scans: list[Scan] | None = scans
 
     def __len__(self) -> int:
@@ -120,10 +124,10 @@ class ScannedTexts:
     def divide(self, rows: NDArray[np.bool_]) -> tuple[ScannedTexts, ScannedTexts]:
         """Return the rows that are marked, and the others."""
         texts = _divide(self.use_up(), rows)
-        columns = _divide(self.columns, rows)
+        columns, vectors = _divide(self.columns, rows), _divide(self.vectors, rows)
         first, second = (
-            ScannedTexts(part, self.fields, self.n_fields, beside)
-            for part, beside in zip(texts, columns, strict=True)
+            ScannedTexts(part, self.fields, self.n_fields, *beside)
+            for part, *beside in zip(texts, columns, vectors, strict=True)
         )
         return first, second
 
@@ -139,7 +143,8 @@ def _divide(scans: list[Any], rows: NDArray[np.bool_]) -> tuple[list[Any], list[
         start += len(marked)
         for part, chosen in zip(parts, (marked, ~marked), strict=True):
             if chosen.any():
-                part.append(scan.take(chosen))
+                taken = scan[chosen] if isinstance(scan, np.ndarray) else scan.take(chosen)
+                part.append(taken)
     return parts
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmls.core.errors import InputError
+from rmls.core.options import check_whole
 from rmls.core.sparse import is_row_pointer
 from rmls.features.text.characters import encode_pieces
 from rmls.features.text.column_block import ColumnBlock
@@ -42,6 +43,7 @@ def text_state(features: TextFeatures) -> tuple[dict[str, Any], dict[str, NDArra
         "language": features.language_,
         "kinds": list(features._blocks),
         "columns": None,
+        "n_dense": features.n_dense_,
     }
     if features._columns is not None:
         fitted["columns"], beside = _column_state(features._columns)
@@ -75,6 +77,10 @@ def restore_text(params: dict[str, Any], fitted: dict[str, Any], arrays: Arrays)
     features._stems = _read_stems(language, blocks[WORDS].vocabulary, arrays)
     features._blocks = blocks
     features._columns = _read_columns(features, fitted.get("columns"), arrays)
+    # Archives of version 0.1 have none.
+    n_dense = fitted.get("n_dense", 0)
+    check_whole("n_dense", n_dense, 0)
+    features.n_dense_ = int(n_dense)
     return features
 
 

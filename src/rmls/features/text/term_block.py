@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmls.features.normalize import unit_rows
 from rmls.features.text.scanning import Rows
-from rmls.features.text.terms import Terms
+from rmls.features.text.terms import CHARACTERS, PAIRS, WORDS, Terms
 from rmls.features.text.vocabulary import Codes, Vocabulary
 from rmls.kernels.cpu.text.terms import count_terms, weigh_rows
 from rmls.kernels.cpu.text.words import number_words
 
 Floats = NDArray[np.float32]
 NO_NUMBERS: NDArray[np.int32] = np.zeros(0, np.int32)
+# Against words; measured on held-out training rows (docs/text.md).
+KIND_WEIGHTS = {WORDS: 1.0, PAIRS: 0.4, CHARACTERS: 0.5}
 
 
 @dataclass(frozen=True)
@@ -149,3 +152,26 @@ def stack_rows(parts: list[sparse.csr_matrix], n_columns: int) -> sparse.csr_mat
     columns.clear()
     indptr = np.concatenate(ends)
     return sparse.csr_matrix((data, indices, indptr), (len(indptr) - 1, n_columns))
+
+
+def join_kinds(parts: dict[str, sparse.csr_matrix]) -> sparse.csr_matrix:
+    """Return the columns of all kinds beside each other, in rows of length 1; scales the parts."""
+    if len(parts) == 1:
+        return parts[WORDS]
+    # Rows of every kind have length 1, so that the weights alone say what a kind counts.
+    for kind, part in parts.items():
+        part.data *= np.float32(KIND_WEIGHTS[kind])
+    return unit_rows(sparse.hstack(list(parts.values()), format="csr"))
+
+
+def spell_terms(blocks: Mapping[str, TermBlock]) -> list[str]:
+    """Return the term of every column; sequences of characters stand between bars."""
+    names: list[str] = []
+    for kind, block in blocks.items():
+        if block.vocabulary is None:
+            names.extend(f"#{kind} {number}" for number in range(len(block.idf)))
+        elif kind == CHARACTERS:
+            names.extend(f"|{name}|" for name in block.vocabulary.names)
+        else:
+            names.extend(block.vocabulary.names)
+    return names

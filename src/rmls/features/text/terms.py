@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -85,3 +85,15 @@ def gather_characters(table: StemTable, shortest: int, longest: int) -> Vocabula
         return [content[begin:end].decode() for begin, end in places[some].tolist()]
 
     return Vocabulary.spelled_late(codes, spell)
+
+
+def find_kinds(
+    stems: StemTable, pairs: bool, lengths: tuple[int, int] | None
+) -> dict[str, Callable[[Scan], Terms]]:
+    """Return how every kind of terms is found in a scan."""
+    kinds: dict[str, Callable[[Scan], Terms]] = {WORDS: lambda scan: word_terms(scan, stems)}
+    if pairs:
+        kinds[PAIRS] = lambda scan: pair_terms(scan, stems)
+    if lengths is not None:
+        kinds[CHARACTERS] = lambda scan: character_terms(scan, *lengths)
+    return kinds

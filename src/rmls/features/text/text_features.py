@@ -15,10 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from rmls.core.errors import InputError
 from rmls.core.options import Option, anything, flag, positive, store_params, whole
 from rmls.core.resources import count_threads, run_parts
-from rmls.features.normalize import unit_rows
 from rmls.features.text.column_block import ColumnBlock, learn_columns
 from rmls.features.text.columns import ColumnRoles, ColumnScan, scan_columns
-from rmls.features.text.inputs import TextRows, read_field_weights, read_lengths, read_rows
+from rmls.features.text.inputs import read_again, read_field_weights, read_lengths, read_rows
 from rmls.features.text.scanning import (
     Rows,
     Scan,
@@ -34,6 +33,8 @@ from rmls.features.text.term_block import (
     TermBlock,
     choose_block,
     count_columns,
+    join_kinds,
+    spell_terms,
     stack_rows,
 )
 from rmls.features.text.terms import (
@@ -41,16 +42,12 @@ from rmls.features.text.terms import (
     PAIRS,
     WORDS,
     Terms,
-    character_terms,
+    find_kinds,
     gather_characters,
     gather_pairs,
-    pair_terms,
-    word_terms,
 )
+from rmls.features.text.vectors import Encoder, check_vectors, put_beside, read_vectors, take_column
 from rmls.features.text.vocabulary import Vocabulary
-
-# Against words; measured on held-out training rows (docs/text.md).
-KIND_WEIGHTS = {WORDS: 1.0, PAIRS: 0.4, CHARACTERS: 0.5}
 
 
 class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -88,6 +85,11 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         What parts the categories of a cell; without it a text is one category, a list several.
     column_weight : float, default=0.5
         What every column of categories or numbers counts, against 1 for all words of a row.
+    encoder : function, path or None, default=None
+        Makes a vector of every text: any function of a list of texts, or the folder of a model of
+        sentence-transformers. Vectors become the last ``n_dense_`` columns, as they are.
+    vectors : str or None, default=None
+        The column of a table that holds such vectors, made elsewhere.
     n_jobs : int or None, default=None
         Threads: None is 1, -1 all cores.
 
@@ -98,6 +100,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     fields_ : tuple of str or None
         Names of the fields.
     n_fields_ : int
+    n_dense_ : int
+        Numbers of a vector; 0 without vectors.
 
     Examples
     --------
@@ -122,12 +126,15 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "numbers": anything("names of columns, or positions").or_none(),
         "category_separator": anything("a text").or_none(),
         "column_weight": positive(),
+        "encoder": anything("a function of texts, or a folder").or_none(),
+        "vectors": anything("the name of a column").or_none(),
         "n_jobs": anything("a whole number other than 0").or_none(),
     }
 
     language_: str | None
     fields_: tuple[str, ...] | None
     n_fields_: int
+    n_dense_: int
     _stems: StemTable
     _blocks: dict[str, TermBlock]
     _columns: ColumnBlock | None
@@ -146,6 +153,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         numbers: Sequence[str] | Sequence[int] | None = None,
         category_separator: str | None = None,
         column_weight: float = 0.5,
+        encoder: Encoder | None = None,
+        vectors: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         store_params(self, locals())
@@ -159,6 +168,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             check_language(str(self.stem))
         self._sequence_lengths()
         self._roles()
+        check_vectors(self.encoder, self.vectors)
         count_threads(self.n_jobs)
 
     def _roles(self) -> ColumnRoles:
@@ -209,7 +219,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             found = columns.beside(found, texts.columns)
         self.fields_, self.n_fields_ = texts.fields, texts.n_fields
         self.language_ = stems.language
-        return found
+        joined = put_beside(found, texts.vectors)
+        self.n_dense_ = int(joined.shape[1] - found.shape[1])
+        return joined
 
     def scan(self, chunks: Iterable[Any]) -> ScannedTexts:
         """Read texts some at a time and keep the counts of their words, for `fit_transform`.
@@ -227,10 +239,12 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         threads = count_threads(self.n_jobs)
         scans: list[Scan] = []
         columns: list[ColumnScan] = []
+        vectors: list[NDArray[np.float32]] = []
         roles = self._roles()
         fields, n_fields, n_rows = None, 0, 0
         for chunk in chunks:
-            rows, cells = read_rows(chunk, fields, roles, alone=False)
+            texts, given = take_column(chunk, self.vectors)
+            rows, cells = read_rows(texts, fields, roles, alone=False)
             if n_fields and rows.n_fields != n_fields:
                 raise InputError(
                     f"texts have {rows.n_fields} field(s) but those before had {n_fields}."
@@ -241,7 +255,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if roles.all:
                 columns.append(scan_columns(cells, rows.n_rows, roles, n_rows))
             n_rows += rows.n_rows
-        return ScannedTexts(scans, fields, max(n_fields, 1), columns)
+            made = read_vectors(self.encoder, given, rows, None)
+            vectors += [] if made is None else [made]
+        return ScannedTexts(scans, fields, max(n_fields, 1), columns, vectors)
 
     def _fit_scans(
         self, scans: list[Any], stems: StemTable, named: list[Scan]
@@ -277,7 +293,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         def weigh(number: int) -> sparse.csr_matrix:
             rows, counted[number] = counted[number], None
-            return self._join({kind: chosen[kind].take(rows.pop(kind)) for kind in kinds})
+            return join_kinds({kind: chosen[kind].take(rows.pop(kind)) for kind in kinds})
 
         parts = run_parts(weigh, range(len(counted)), threads)
         self._blocks = {kind: choice.block for kind, choice in chosen.items()}
@@ -301,7 +317,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        CSR matrix of float32, shape (n_samples, n_terms)
+        CSR matrix of float32, shape (n_samples, n_terms + n_dense)
         """
         check_is_fitted(self)
         weights, threads = self._read_weights(self.n_fields_), count_threads(self.n_jobs)
@@ -309,54 +325,36 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         def work(part: Any) -> sparse.csr_matrix:
             scan = part if isinstance(part, Scan) else scan_rows(part, weights, self.pairs)
-            return self._join(
+            return join_kinds(
                 {
                     kind: self._blocks[kind].transform(terms_of(scan))
                     for kind, terms_of in kinds.items()
                 }
             )
 
-        given: list[Any]
-        if isinstance(X, ScannedTexts):
-            given, columns = list(X.use_up()), X.columns
-        else:
-            rows, columns = self._read_again(X)
-            given = list(cut_pieces(rows.pieces, self.n_fields_))
-        found = stack_rows(run_parts(work, given, threads), self.n_words_)
-        return found if self._columns is None else self._columns.beside(found, columns)
+        if not isinstance(X, ScannedTexts):
+            X = self._scan_again(X)
+        found = stack_rows(run_parts(work, X.use_up(), threads), self.n_words_)
+        found = found if self._columns is None else self._columns.beside(found, X.columns)
+        return put_beside(found, X.vectors)
 
-    def _read_again(self, X: Any) -> tuple[TextRows, list[ColumnScan]]:
-        roles = self.column_roles_
-        rows, cells = read_rows(X, self.fields_, roles, alone=self.fields_ != ())
-        columns = [scan_columns(cells, rows.n_rows, roles)] if roles.all else []
-        if rows.n_fields == 1 and self.n_fields_ > 1 and rows.fields is None:
-            # A text of its own, where the table had several fields: all of it is in the first.
-            empty = [""] * (self.n_fields_ - 1)
-            pieces = [piece for text in rows.pieces for piece in (text, *empty)]
-            rows = TextRows(pieces, None, self.n_fields_)
-        if rows.n_fields != self.n_fields_:
+    def _scan_again(self, X: Any) -> ScannedTexts:
+        """Return new rows; their texts are left as they are."""
+        if self.n_dense_ and self.encoder is None and self.vectors is None:
             raise InputError(
-                f"texts have {rows.n_fields} field(s) but {self.n_fields_} were learned from."
+                "the model was trained with an encoder that no file can hold; set it again: "
+                "model.set_params(encoder=...)."
             )
-        return rows, columns
+        texts, given = take_column(X, self.vectors)
+        rows, columns = read_again(texts, self.fields_, self.n_fields_, self.column_roles_)
+        made = read_vectors(self.encoder, given, rows, self.n_dense_)
+        pieces: list[Any] = list(cut_pieces(rows.pieces, self.n_fields_))
+        beside = [] if made is None else [made]
+        return ScannedTexts(pieces, self.fields_, self.n_fields_, columns, beside)
 
     def _kinds(self, stems: StemTable) -> dict[str, Callable[[Scan], Terms]]:
         """Return how every kind of terms is found in a scan."""
-        kinds: dict[str, Callable[[Scan], Terms]] = {WORDS: lambda scan: word_terms(scan, stems)}
-        if self.pairs:
-            kinds[PAIRS] = lambda scan: pair_terms(scan, stems)
-        lengths = self._sequence_lengths()
-        if lengths is not None:
-            kinds[CHARACTERS] = lambda scan: character_terms(scan, *lengths)
-        return kinds
-
-    def _join(self, parts: dict[str, sparse.csr_matrix]) -> sparse.csr_matrix:
-        if len(parts) == 1:
-            return parts[WORDS]
-        # Rows of every kind have length 1, so that the weights alone say what a kind counts.
-        for kind, part in parts.items():
-            part.data *= np.float32(KIND_WEIGHTS[kind])
-        return unit_rows(sparse.hstack(list(parts.values()), format="csr"))
+        return find_kinds(stems, self.pairs, self._sequence_lengths())
 
     # -- names and archive -----------------------------------------------------------------------
 
@@ -367,7 +365,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_terms_(self) -> int:
-        """Number of columns."""
+        """Number of columns before those of the vectors."""
         return self.n_words_ + (0 if self._columns is None else self._columns.n_features)
 
     @property
@@ -382,15 +380,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         values that stand for a column of numbers ``column~value``.
         """
         check_is_fitted(self)
-        names: list[str] = []
-        for kind, block in self._blocks.items():
-            if block.vocabulary is None:
-                names.extend(f"#{kind} {number}" for number in range(len(block.idf)))
-            elif kind == CHARACTERS:
-                names.extend(f"|{name}|" for name in block.vocabulary.names)
-            else:
-                names.extend(block.vocabulary.names)
+        names = spell_terms(self._blocks)
         names.extend([] if self._columns is None else self._columns.names)
+        names.extend(f"#vector {number}" for number in range(self.n_dense_))
         return np.asarray(names, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -24,6 +24,11 @@ def describe_text_ranker(model: TextRanker) -> tuple[dict[str, Any], dict[str, N
     roles = model.features_.column_roles_
     columns = {"categories": roles.categories or None, "numbers": roles.numbers or None}
     params = {**model.get_params(deep=False), **columns}
+    if callable(params["encoder"]):
+        # No file can hold a function: whoever loads the model sets it again.
+        params["encoder"] = None
+    elif params["encoder"] is not None:
+        params["encoder"] = str(params["encoder"])
     manifest = {
         "method": type(model).__name__,
         "rmls_version": VERSION,
@@ -51,7 +56,7 @@ def build_text_ranker(archive: Archive) -> TextRanker:
     text, inner = (_named(archive, prefix) for prefix in (TEXT, INNER))
     model.features_ = restore_text(features.get_params(deep=False), manifest["text"], text)
     estimator = build_model(Archive(archive.path, manifest["estimator"], inner))
-    if estimator.n_features_in_ != model.features_.n_terms_:
+    if estimator.n_features_in_ != model.features_.n_terms_ + model.features_.n_dense_:
         raise InputError("the estimator inside has other features than the texts have terms")
     model.estimator_ = estimator
     return model

@@ -19,12 +19,21 @@ from rmls.core.options import Option, anything, check_number, flag, store_params
 from rmls.core.ranking import RankedLabel, Ranking
 from rmls.decide import Rule
 from rmls.features.text.text_features import TextFeatures
+from rmls.features.text.vectors import Encoder
 from rmls.models.ranker.ranker import RMLSRanker
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.text.naming import NamedLabels, name_labels
 
 # Rows of texts that are words and numbers at the same time.
 BLOCK_ROWS = 4096
+
+
+def give_vectors(estimator: Any, n_dense: int) -> None:
+    """Tell an estimator how many of the last columns are vectors."""
+    if not hasattr(estimator, "dense_columns"):
+        name = type(estimator).__name__
+        raise InputError(f"{name} takes no vectors beside the words; RMLSRanker does.")
+    estimator.set_params(dense_columns=n_dense)
 
 
 class Suggestion(NamedTuple):
@@ -80,6 +89,12 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What parts the categories of a cell; without it a text is one category, a list several.
     column_weight : float, default=0.5
         What every column of categories or numbers counts, against 1 for all words of a row.
+    encoder : function, path or None, default=None
+        Makes a vector of every text, which is used beside its words: any function of a list of
+        texts, or the folder of a model of sentence-transformers. A function cannot be saved:
+        set it again in a model that was loaded (``model.set_params(encoder=...)``).
+    vectors : str or None, default=None
+        The column of a table that holds such vectors, made elsewhere.
     use_names : bool, default=True
         Take what labels are called for evidence, where they are called by words and the estimator
         is an `RMLSRanker`.
@@ -129,6 +144,8 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         numbers: Sequence[str] | Sequence[int] | None = None,
         category_separator: str | None = None,
         column_weight: float = 0.5,
+        encoder: Encoder | None = None,
+        vectors: str | None = None,
         use_names: bool = True,
         n_jobs: int | None = None,
     ) -> None:
@@ -211,6 +228,8 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = features.fit_transform(X, names=() if named is None else named.texts)
         if not rows.nnz:
             raise InputError("the texts hold no words to learn from.")
+        if features.n_dense_:
+            give_vectors(estimator, features.n_dense_)
         if named is None or not isinstance(estimator, RMLSRanker):
             estimator.fit(rows, y, sample_weight, label_names)
         else:
@@ -312,6 +331,13 @@ class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = self.features_.transform(X)
         for start in range(0, max(rows.shape[0], 1), BLOCK_ROWS):
             yield rows[start : start + BLOCK_ROWS]
+
+    def set_params(self, **params: Any) -> TextRanker:
+        """Set parameters; an encoder holds at once, for a model that was fitted, too."""
+        super().set_params(**params)
+        if "encoder" in params and hasattr(self, "features_"):
+            self.features_.set_params(encoder=params["encoder"])
+        return self
 
     # -- what it is made of ----------------------------------------------------------------------
 
