@@ -18,7 +18,9 @@ from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem
 from rmls.kernels.backend import get_backend
 from rmls.metrics import evaluate, macro_f1
 from rmls.models.ranker.archive import index_type
+from rmls.models.ranker.label_words import LabelWords
 from rmls.models.shared.progress import Stage, stage
+from rmls.models.text.naming import name_labels
 
 if TYPE_CHECKING:
     from rmls.datasets import Artworks, Dataset
@@ -63,12 +65,15 @@ class Rows:
         Test rows, and those of their labels that a training row has.
     n_unknown : int
         Labels that only test rows have.
+    names : LabelWords or None
+        What labels are called, for those who learn from it.
     """
 
     train: Dataset
     X: sparse.csr_matrix
     Y: sparse.csr_matrix
     n_unknown: int
+    names: LabelWords | None = None
 
 
 @dataclass(frozen=True)
@@ -93,21 +98,23 @@ def read_rows(works: Artworks, features: TextFeatures) -> Rows:
     """Return the texts of the works as numbers; a label no training row has is nobody's to find."""
     from rmls.cli.shared.texts import as_dataset
 
-    train = as_dataset(
-        works.train.labels or [], features.fit_transform(works.train.columns), "artworks/train"
-    )
+    labels = works.train.labels or []
+    named = name_labels(labels)
+    texts = [] if named is None else named.texts
+    X = features.fit_transform(works.train.columns, names=texts)
+    train = as_dataset(labels, X, "artworks/train")
     space, Y = read_labels(works.test.labels)
     known = train.label_names or []
     Y, unknown = match_columns(Y, [str(name) for name in space.names], known)
-    return Rows(
-        train, features.transform(works.test.columns), Y[:, : len(known)].tocsr(), len(unknown)
-    )
+    names = None if named is None else named.words(features)
+    X = features.transform(works.test.columns)
+    return Rows(train, X, Y[:, : len(known)].tocsr(), len(unknown), names)
 
 
 def answer_ranker(model: Any, rows: Rows) -> Answers:
     """Train a ranker of ours and return its answers."""
     started = time.monotonic()
-    model.fit(rows.train)
+    model.fit(rows.train, label_text=rows.names)
     seconds = time.monotonic() - started
     return Answers(type(model).__name__, model.rank(rows.X, K), seconds)
 
