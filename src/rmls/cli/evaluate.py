@@ -127,6 +127,7 @@ def evaluate(
     index_base: options.IndexBase = None,
     text: texts.Text = None,
     labels: texts.Labels = None,
+    features: texts.Features = None,
     separator: texts.Separator = None,
     encoding: texts.Encoding = None,
     delimiter: texts.Delimiter = None,
@@ -146,7 +147,9 @@ def evaluate(
     _check_label_file(per_label_file, overwrite)
     fitted = load_model(model, data)
     if texts.is_text_model(fitted):
-        reading = texts.Reading(text, labels, None, separator, encoding, delimiter, source_format)
+        reading = texts.Reading(
+            text, labels, None, separator, encoding, delimiter, source_format, features
+        )
         fitted, rows = texts.load_texts_for_model(fitted, data, reading)
     else:
         dataset = load_for_model(data, source_format, fitted, index_base, labels=True)

@@ -14,6 +14,7 @@ import typer
 
 from rmls.cli.shared import options, texts
 from rmls.cli.shared.console import note, notes
+from rmls.cli.shared.vectors import VectorFile, open_for_model
 from rmls.core.errors import InputError
 from rmls.core.words import count
 
@@ -93,6 +94,7 @@ def suggest(
     min_probability: Least = None,
     add_column: Column = None,
     columns: texts.Text = None,
+    features: texts.Features = None,
     id: texts.Id = None,
     encoding: texts.Encoding = None,
     delimiter: texts.Delimiter = None,
@@ -125,16 +127,19 @@ def suggest(
         )
     rule = None if decision is None else options.decision_for(fitted.estimator_, decision)
     choice = Choice(top, rule, min_probability or 0.0)
-    reading = texts.Reading(columns, None, id, None, encoding, delimiter, source_format)
+    reading = texts.Reading(columns, None, id, None, encoding, delimiter, source_format, features)
+    vectors = open_for_model(fitted, features)
     tables = _tables(fitted, text, source, reading, quiet)
     n_rows = 0
     with open_output(target) as stream:
         writer = _writer(stream, chosen, add_column)
         for table in tables:
-            for row, found in enumerate(_suggestions(fitted, table, choice)):
+            for row, found in enumerate(_suggestions(fitted, table, choice, vectors)):
                 writer.write(table, row, n_rows + row, found)
             n_rows += len(table)
             stream.flush()
+        if vectors is not None:
+            vectors.finish()
     if output is not None:
         note(notes(quiet), "wrote", f"{output}: {count(n_rows, 'row')}")
 
@@ -177,8 +182,10 @@ def _tables(
                 yield TextTable(("text",), [(line.rstrip("\r\n"),)])
 
 
-def _suggestions(model: Any, table: TextTable, choice: Choice) -> Iterator[list[RankedLabel]]:
-    rows = texts.rows_for_model(model, table)
+def _suggestions(
+    model: Any, table: TextTable, choice: Choice, vectors: VectorFile | None
+) -> Iterator[list[RankedLabel]]:
+    rows = texts.rows_for_model(model, table, vectors)
     if choice.rule is None:
         ranking = model.rank(rows, choice.top or DEFAULT_TOP)
     else:

@@ -119,8 +119,8 @@ def _explain(rows: Rows, rare: list[float], seconds: list[float]) -> list[str]:
     more, less = max(rare), min(rare)
     return [
         f"one-vs-rest: a linear SVM for each of the {rows.train.n_labels:,} subjects on all works,",
-        "the problem that scikit-learn's LinearSVC solves, by our compiled solver. RMLSRanker also",
-        "learns what the name of a subject in the text is worth.",
+        "the problem that scikit-learn's LinearSVC solves, by our compiled solver.",
+        "RMLSRanker also learns what it is worth that a text names a subject.",
         f"{rows.n_unknown:,} subjects of test works have no training work: left out for both.",
         f"Rare subjects: {ahead} finds {more:.1%}, {behind} {less:.1%}.",
         f"RMLSRanker trains in {seconds[0] / max(seconds[1], 1e-9):.0%} of the time.",

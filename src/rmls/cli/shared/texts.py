@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from rmls.cli.shared.options import read_list
+from rmls.cli.shared.vectors import VectorFile, add_vectors, open_for_model
 from rmls.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ Categories = Annotated[
 ]
 Numbers = Annotated[
     str | None, _option("--numbers", metavar="COLUMNS", help="Columns of numbers beside the texts.")
+]
+Features = Annotated[
+    str | None,
+    _option("--features", metavar="FILE", help="Vectors of an encoder (.npy), one for every row."),
+]
+Encoder = Annotated[
+    Path | None,
+    _option("--encoder", metavar="FOLDER", help="A model of sentence-transformers on this disk."),
 ]
 Id = Annotated[str | None, _option("--id", metavar="COLUMN", help="The column that names rows.")]
 LabelTextFile = Annotated[
@@ -105,6 +114,8 @@ class Reading:
     Attributes
     ----------
     text, labels, id, separator, encoding, delimiter, format : str or None
+    vectors : str or None
+        A file with a vector for every row.
     """
 
     text: str | None = None
@@ -114,6 +125,7 @@ class Reading:
     encoding: str | None = None
     delimiter: str | None = None
     format: str | None = None
+    vectors: str | None = None
 
     def options(self, **more: Any) -> dict[str, Any]:
         """Return the options of `rmls.datasets.iterate_texts`, with some more."""
@@ -157,12 +169,15 @@ def load_texts_for_model(model: Any, data: str, reading: Reading) -> tuple[Any, 
 
     parts: list[Any] = []
     labels: list[list[str]] = []
+    beside = open_for_model(model, reading.vectors)
     for table in reading.iterate(data, needs_labels=True, **columns_of(model)):
         if not parts:
             tell_missing(table)
         # Chunk by chunk: the texts themselves may not fit into memory.
-        parts.append(model.features_.transform(rows_for_model(model, table)))
+        parts.append(model.features_.transform(rows_for_model(model, table, beside)))
         labels += table.labels or []
+    if beside is not None:
+        beside.finish()
     estimator = model.estimator_
     # What was trained on is written down once, with the whole model.
     estimator.training_record_ = model.training_record_
@@ -187,8 +202,11 @@ def tell_missing(table: TextTable, quiet: bool = False) -> None:
         note(notes(quiet), "missing", f"{', '.join(table.missing)}: taken as empty in every row")
 
 
-def rows_for_model(model: Any, table: TextTable) -> Any:
-    """Return the rows of a table as a model takes them: by column, or as texts of their own."""
+def rows_for_model(model: Any, table: TextTable, vectors: VectorFile | None = None) -> Any:
+    """Return the rows of a table as a model takes them: by column, or as texts of their own.
+
+    The next vectors of a file are those of the rows.
+    """
     from rmls.core.errors import InputError
 
     known, roles = model.features_.fields_, model.features_.column_roles_
@@ -196,11 +214,14 @@ def rows_for_model(model: Any, table: TextTable) -> Any:
     if known == () and not table.beside:
         columns = ", ".join(map(str, roles.all))
         raise InputError(f"the model was trained without texts; give a table with: {columns}.")
-    if alone and not table.beside:
+    if alone and not table.beside and vectors is None:
         return [text for (text,) in table.texts]
     rows: dict[str, Any] = table.columns
     if alone and known:
         # One text where the model knows columns by name: all of it is in the first.
         rows = {name: [""] * len(table) for name in known} | rows
         rows[known[0]] = rows.pop(table.fields[0])
-    return {**rows, **{name: [None] * len(table) for name in table.missing}}
+    rows = {**rows, **{name: [None] * len(table) for name in table.missing}}
+    if vectors is None:
+        return rows
+    return add_vectors(rows, vectors.take(len(table)), model.features_.vectors)

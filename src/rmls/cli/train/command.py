@@ -10,85 +10,33 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand
 
 from rmls.cli.shared import options, texts
 from rmls.cli.shared.options import RULES, option, read_decision, suggest, takes
+from rmls.cli.shared.vectors import COLUMN
+from rmls.cli.train.options import (
+    HELD_OUT,
+    METHOD,
+    ONLY_RMLS,
+    EarlyStopping,
+    Method,
+    NoReport,
+    NoValidation,
+    Output,
+    Paper,
+    Resume,
+    Settings,
+    TestShare,
+)
 from rmls.core.documented import Documented, read_parameters, read_source_doc
 from rmls.core.errors import InputError
 
-METHOD = "Method (the defaults are those of RMLSRanker in Python)"
-HELD_OUT = "Held-out rows"
-ONLY_RMLS = "Only with --method RMLS (the defaults are its own)"
-Output = Annotated[
-    Path, typer.Option("--output", "-o", metavar="MODEL", help="The folder to write.")
-]
-Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Continue the interrupted training of MODEL.",
-        rich_help_panel=ONLY_RMLS,
-    ),
-]
-Method = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="One that `rmls methods` lists.", rich_help_panel=METHOD),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Any parameter that `rmls methods NAME` shows; may be repeated.",
-        show_default=False,
-        rich_help_panel=METHOD,
-    ),
-]
-Paper = Annotated[
-    bool,
-    typer.Option(
-        "--paper",
-        help="Settings of the published study.",
-        rich_help_panel=ONLY_RMLS,
-    ),
-]
-NoValidation = Annotated[
-    bool,
-    typer.Option("--no-validation", help="No early stopping, the default.", hidden=True),
-]
-EarlyStopping = Annotated[
-    bool,
-    typer.Option(
-        "--early-stopping",
-        help="Hold rows out, measure them after every pass, keep the best; stop when "
-        "n_iter_no_change passes brought no rise.",
-        rich_help_panel=ONLY_RMLS,
-    ),
-]
-
-
-TestShare = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SHARE",
-        help="Keep this share of the rows, stratified, out of the training and measure them.",
-        rich_help_panel=HELD_OUT,
-    ),
-]
-
-
-NoReport = Annotated[
-    bool,
-    typer.Option(
-        "--no-report",
-        help="Write no MODEL.html at the end of a training on texts.",
-        rich_help_panel=HELD_OUT,
-    ),
-]
+if TYPE_CHECKING:
+    from rmls.cli.train.run import Run, Training
 
 
 class Shortcut(NamedTuple):
@@ -285,6 +233,8 @@ def train(
     numbers: texts.Numbers = None,
     label_text: texts.LabelTextFile = None,
     no_names: texts.NoNames = False,
+    features: texts.Features = None,
+    encoder: texts.Encoder = None,
     separator: texts.Separator = None,
     encoding: texts.Encoding = None,
     delimiter: texts.Delimiter = None,
@@ -302,15 +252,18 @@ def train(
     from rmls.cli.shared.console import check_model_target
     from rmls.cli.shared.data import reads_texts
     from rmls.cli.shared.options import find_estimator
-    from rmls.cli.train.run import Run, new_training, resumed_training, run_training
+    from rmls.cli.train.run import Run, run_training
 
     stopping = {"--no-validation": no_validation, "--early-stopping": early_stopping}
     # --set comes last and wins over a shortcut.
     columns = list(_list_columns({"--categories": categories, "--numbers": numbers}))
+    columns += _list_vectors(features, encoder)
     given = [*_list_given(shortcuts, stopping), *parse_settings(settings or [])]
     estimator = find_estimator(method)
     names = texts.Names(label_text, no_names)
-    reading = texts.Reading(text, labels, None, separator, encoding, delimiter, source_format)
+    reading = texts.Reading(
+        text, labels, None, separator, encoding, delimiter, source_format, features
+    )
     if reads_texts(data, reading):
         from rmls.cli.train.texts import TextRun, train_on_texts
 
@@ -321,16 +274,32 @@ def train(
         train_on_texts(table, estimator, [*columns, *given], paper=paper, test_share=test_share)
         return
     _check_numbers(data, estimator, columns)
-    _check_share(test_share, resume)
-    if resume:
-        training = resumed_training(estimator, given, paper=paper, folder=output, data=data)
-    else:
-        check_model_target(output, overwrite)
-        training = new_training(estimator, given, paper=paper, test_share=test_share)
-    run = Run(data, output, part, source_format, index_base, quiet, overwrite or resume)
+    run = Run(data, output, part, source_format, index_base, quiet, overwrite)
+    run, training = _settle(run, estimator, given, paper, test_share, resume=resume)
     if label_text is not None:
         training.fit_with["label_text"] = names.read_for(estimator, run.say)
     run_training(run, training)
+
+
+def _settle(
+    run: Run,
+    estimator: Any,
+    given: list[Given],
+    paper: bool,
+    test_share: float | None,
+    *,
+    resume: bool,
+) -> tuple[Run, Training]:
+    """Return the run of a training on features, and a new training or one that goes on."""
+    from rmls.cli.shared.console import check_model_target
+    from rmls.cli.train.run import new_training, resumed_training
+
+    _check_share(test_share, resume)
+    if not resume:
+        check_model_target(run.output, run.overwrite)
+        return run, new_training(estimator, given, paper=paper, test_share=test_share)
+    training = resumed_training(estimator, given, paper=paper, folder=run.output, data=run.data)
+    return replace(run, overwrite=True), training
 
 
 def _check_share(test_share: float | None, resume: bool) -> None:
@@ -358,7 +327,8 @@ def _check_numbers(data: str, estimator: Any, columns: list[Given]) -> None:
         raise InputError(f"TextRanker takes texts, and {data} holds numbers; use RMLSRanker.")
     if columns:
         flag = columns[0].source
-        raise InputError(f"{flag} names columns of a table of texts, and {data} holds numbers.")
+        what = "names columns of" if flag in ("--categories", "--numbers") else "goes with"
+        raise InputError(f"{flag} {what} a table of texts, and {data} holds numbers.")
 
 
 def _list_columns(columns: dict[str, str | None]) -> Iterator[Given]:
@@ -367,6 +337,15 @@ def _list_columns(columns: dict[str, str | None]) -> Iterator[Given]:
         if named is not None:
             listed = json.dumps(options.read_list(flag, named))
             yield Given(flag, flag.strip("-"), listed)
+
+
+def _list_vectors(features: str | None, encoder: Path | None) -> Iterator[Given]:
+    """Yield where vectors come from as parameters of the text features."""
+    if features is not None:
+        yield Given("--features", "vectors", COLUMN)
+    if encoder is not None:
+        # The model may be asked from another folder.
+        yield Given("--encoder", "encoder", json.dumps(str(encoder.resolve())))
 
 
 def _list_given(shortcuts: dict[str, str | None], stopping: dict[str, bool]) -> Iterator[Given]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rmls.cli.shared.options import Part
 from rmls.cli.shared.texts import Names, Reading, as_dataset
+from rmls.cli.shared.vectors import VectorFile, add_vectors
 from rmls.cli.train.command import Given
 from rmls.cli.train.run import Rows, Run, Training, new_training, run_training
 from rmls.core.errors import InputError
@@ -52,6 +53,18 @@ class TextRun(Run):
     reports: bool = True
 
     def load(self, training: Training) -> Rows:
+        """Return the rows as numbers, and tell the model how many of these are vectors."""
+        from rmls.models.text.text_ranker import give_vectors
+
+        if self.features.vectors or self.features.encoder:
+            # Before hours of encoding: an estimator that takes none says so.
+            give_vectors(training.model, 1)
+        rows = self._load(training)
+        if self.features.n_dense_:
+            give_vectors(training.model, self.features.n_dense_)
+        return rows
+
+    def _load(self, training: Training) -> Rows:
         """Return the rows as numbers; rows without labels cannot be learned from."""
         if self.part is not None:
             raise InputError("--part is for data sets that are split; a table of texts is not.")
@@ -73,6 +86,7 @@ class TextRun(Run):
     def _labelled(self, labels: list[list[str]]) -> Iterator[dict[str, list[Any]]]:
         """Yield the rows that have labels, some at a time; adds their labels to ``labels``."""
         n_rows = 0
+        vectors = None if self.reading.vectors is None else VectorFile(self.reading.vectors)
         beside = {"categories": self.features.categories, "numbers": self.features.numbers}
         for table in self.reading.iterate(self.data, needs_labels=True, **beside):
             if not n_rows:
@@ -82,7 +96,15 @@ class TextRun(Run):
             found = table.labels or []
             known = [row for row, names in enumerate(found) if names]
             labels += [found[row] for row in known]
-            yield (table if len(known) == len(table) else table.take(known)).columns
+            columns = (table if len(known) == len(table) else table.take(known)).columns
+            # Those of rows without labels are passed over.
+            yield (
+                columns
+                if vectors is None
+                else add_vectors(columns, vectors.take(len(table))[known])
+            )
+        if vectors is not None:
+            vectors.finish()
         if not labels:
             raise InputError(f"{self.data}: no row has a label; there is nothing to learn from.")
         if len(labels) < n_rows:
@@ -103,6 +125,8 @@ class TextRun(Run):
         if roles.all:
             n_beside = features.n_terms_ - features.n_words_
             self.say("beside", f"{count(n_beside, 'feature')} of {', '.join(map(str, roles.all))}")
+        if features.n_dense_:
+            self.say("vectors", f"{features.n_dense_} numbers a row")
         if named is None:
             return as_dataset(labels, X, name)
         from rmls.datasets import Dataset
@@ -142,7 +166,8 @@ class TextRun(Run):
         """Yield what to do now, as title and text."""
         folder = quote(str(self.output))
         text = "" if self.features.fields_ == () else '"a text", or '
-        yield "next", f"rmls suggest {folder} {text}--input FILE"
+        vectors = "" if self.features.vectors is None else " --features FILE.npy"
+        yield "next", f"rmls suggest {folder} {text}--input FILE{vectors}"
         if self.reports and rows.test is None and not _held_out_rows(training.model):
             yield "note", "every row was trained on; --test-share 0.2 keeps some for a report"
 
