@@ -14,7 +14,7 @@ XML = '<labels xmlns="http://mulan.sourceforge.net/labels">{}</labels>'
 
 def write(folder, text, *labels, name="toy"):
     path = folder / f"{name}.arff"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="")
     if labels:
         items = "".join(f'<label name="{label}"></label>' for label in labels)
         (folder / f"{name}.xml").write_text(XML.format(items), encoding="utf-8")
@@ -100,6 +100,32 @@ def test_truth_words_are_read_by_meaning_not_by_position(tmp_path):
     assert load(write(tmp_path, text, "y")).Y.toarray().tolist() == [[1], [0]]
 
 
+def test_numbers_count_up_to_what_float32_rounds_to_infinity(tmp_path):
+    # The shortest text of the largest float32 is a little more than it is.
+    largest, beyond = "3.4028235e38", "3.4028236e38"
+    head = "@relation r\n@attribute a {{{0},5,8}}\n@attribute b real\n@attribute y {{{0},1}}\n"
+    rows = "@data\n{0},'{0}',1\n5,-{0},1\n"
+    data = load(write(tmp_path, (head + rows).format(largest), "y"))
+    most = float(np.finfo(np.float32).max)
+    assert data.X.toarray().tolist() == [[most, most], [5, -most]]
+    assert data.Y.toarray().tolist() == [[1], [1]]
+    with pytest.raises(FileFormatError, match="line 6: value of 'b' is not a finite number"):
+        load(write(tmp_path, (head + rows).format(beyond), "y"))
+
+
+@pytest.mark.parametrize("values", ["mon,no", "3,1"])
+def test_a_left_out_label_that_is_neither_0_nor_1_is_refused_with_its_line(values, tmp_path):
+    path = write(tmp_path, HEAD.replace("c {0,1}", f"c {{{values}}}") + "{0 2}\n", "b", "c")
+    with pytest.raises(FileFormatError, match="line 6: label 'c' must be 0 or 1; left out it is"):
+        load(path)
+
+
+def test_separators_of_unicode_stay_in_names(tmp_path):
+    name = "a\x1c\x85\u2028b"
+    path = write(tmp_path, HEAD.replace("attribute a", f"attribute '{name}'") + "1,0,1\n", "b", "c")
+    assert load(path).feature_names == [name]
+
+
 @pytest.mark.parametrize(("count", "names"), [(2, ["a", "b"]), (-2, ["b", "c"])])
 def test_meka_counts_labels_from_the_front_or_the_back(count, names, tmp_path):
     text = HEAD.replace("toy", f"'toy: -C {count} -split-number 1'") + "1,0,1\n0,1,1\n"
@@ -135,6 +161,7 @@ BAD_ROWS = {
     "not a number": ("x,0,1\n", "value of 'a' is not a finite number: 'x'"),
     "nan": ("nan,0,1\n", "value of 'a' is not a finite number: 'nan'"),
     "too large": ("1e39,0,1\n", "value of 'a' is not a finite number: '1e39'"),
+    "a separator": ("\x1f1,0,1\n", "value of 'a' is not a finite number: '?1'"),
     "not in the list": ("1,7,1\n", "'7' is not among the values of 'b'"),
     "missing label": ("1,?,1\n", "label 'b' must be 0 or 1; it is missing"),
     "missing sparse label": ("{1 ?}\n", "label 'b' must be 0 or 1; it is missing"),
@@ -168,6 +195,12 @@ BAD_HEADS = {
     "string": (HEAD.replace("numeric", "string") + "1,1,1\n", 2, "'a' is a string"),
     "no type": (HEAD.replace("a numeric", "a") + "1,1,1\n", 2, "cannot understand"),
     "odd line": ("hello\n" + HEAD, 1, "expected @attribute or @data, found 'hello'"),
+    "two lines": (
+        HEAD.replace("a num", "'a\r' num") + "1,1,1\n",
+        2,
+        "'a?' holds a carriage return",
+    ),
+    "two lines in a value": (HEAD.replace("b {0", "b {'\r'") + "1,1,1\n", 3, "carriage return"),
     "value twice": (HEAD.replace("{0,1}", "{0,0}") + "1,1,1\n", 3, "must be distinct"),
 }
 

@@ -228,6 +228,13 @@ def test_compressed_text_that_is_damaged_anywhere_gives_one_sentence(packer, tmp
     assert not [sentence for sentence in sentences if "\n" in sentence]
 
 
+@pytest.mark.parametrize("ending", ["gz", "bz2"])
+def test_plain_text_with_the_ending_of_compressed_text_is_read(ending, tmp_path):
+    path = tmp_path / f"a.svm.{ending}"
+    path.write_text("0,1 0:0.5 2:1\n")
+    assert load(path).X.toarray().tolist() == [[0.5, 0, 1]]
+
+
 @pytest.mark.parametrize(("magic", "kind"), [(b"\xfd7zXZ\0\0", "xz"), (b"PK\x03\x04\x14\0", "zip")])
 def test_other_packed_files_are_named(magic, kind, tmp_path):
     path = tmp_path / "a.svm"

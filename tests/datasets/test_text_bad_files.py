@@ -51,6 +51,12 @@ BAD = {
     "no authors header": (".rmls", "0 1:1\n", 1, "the first line must be: #num_feature=D"),
     "half a header": (".rmls", "#num_feature=3\n0 1:1\n", 1, "must give num_label"),
     "no rows": (".svm", "# only a comment\n", None, "the file has no rows"),
+    "huge size in our comment": (
+        ".svm",
+        "# rmls n_features=99999999999\n0 1:1\n",
+        1,
+        "the comment gives n_features as a number that is larger than 2147483647",
+    ),
     "split too long": (
         ".svm",
         "# rmls n_features=2 n_labels=1 n_train=9\n0 1:1\n",
@@ -112,6 +118,35 @@ def test_blank_lines_behind_the_announced_rows_are_ignored(tail, tmp_path):
     path = tmp_path / "toy.xmc"
     path.write_text("2 3 2\n0 0:1\n 1:1\n" + tail)
     assert load(path).X.nnz == 2
+
+
+@pytest.mark.parametrize("end", ["", "\r", "\n"])
+def test_a_header_alone_has_no_rows(end, tmp_path):
+    path = tmp_path / "toy.xmc"
+    path.write_text(f"0 3 2{end}", newline="")
+    assert load(path).X.shape == (0, 3)
+
+
+def test_other_keys_in_our_comment_are_ignored_whatever_they_say(tmp_path):
+    path = tmp_path / "toy.svm"
+    path.write_text(f"# rmls n_features=4 {'A' * 5000}={'9' * 5000}\n0 1:1\n")
+    assert load(path).X.shape == (1, 4)
+
+
+def test_a_name_with_a_carriage_return_is_refused_with_its_file_and_line(tmp_path):
+    path = tmp_path / "toy.xmc"
+    path.write_text("1 1 2\n0 0:1\n")
+    (tmp_path / "toy.labels.txt").write_bytes(b"tax\r\nl\rw\r\n")
+    with pytest.raises(FileFormatError, match=r"labels\.txt, line 2: .* carriage return"):
+        load(path)
+
+
+def test_characters_that_break_lines_elsewhere_stay_in_names(tmp_path):
+    path = tmp_path / "toy.xmc"
+    path.write_text("1 1 2\n0 0:1\n")
+    names = ["a\x1cb\x85", "c\u2028d\x0b"]
+    (tmp_path / "toy.labels.txt").write_text("\n".join(names), encoding="utf-8")
+    assert load(path).label_names == names
 
 
 def test_a_name_with_a_nul_is_refused_with_its_file_and_line(tmp_path):

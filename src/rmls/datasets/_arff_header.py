@@ -16,7 +16,8 @@ from rmls.core.words import shorten
 from rmls.datasets._text import read_count
 from rmls.datasets.formats import Source, is_beside, stem_of
 
-FLOAT32_MAX = 3.4028234663852886e38
+# The least number that float32 rounds to infinity: half a step beyond its largest.
+FLOAT32_LIMIT = 2.0**128 - 2.0**103
 NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 NUMERIC = ("numeric", "real", "integer")
 # A quoted word: anything but its quote, or a backslash with the character behind it.
@@ -46,7 +47,7 @@ class Attribute:
         if not all(NUMBER.fullmatch(value) for value in values):
             return None
         numbers = tuple(float(value) for value in values)
-        return numbers if all(abs(number) <= FLOAT32_MAX for number in numbers) else None
+        return numbers if all(abs(number) < FLOAT32_LIMIT for number in numbers) else None
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -106,7 +107,10 @@ def _read_attribute(content: str, path: Path, line: int) -> Attribute:
         raise FileFormatError(f"cannot understand '{shorten(content, 40)}'", path, line)
     name, kind = unquote(found.group(1)), found.group(2)
     if kind.startswith("{") and kind.endswith("}"):
-        return Attribute(name, _read_values(kind[1:-1], path, line))
+        values = _read_values(kind[1:-1], path, line)
+        _check_words((name, *values), path, line)
+        return Attribute(name, values)
+    _check_words((name,), path, line)
     if kind.split()[0].lower() not in NUMERIC:
         shown, type_ = shorten(name), shorten(kind.split()[0], 20)
         message = f"attribute '{shown}' is a {type_}; only numeric and nominal can be read"
@@ -127,6 +131,13 @@ def _read_values(listing: str, path: Path, line: int) -> tuple[str, ...]:
     if not values or len(set(values)) != len(values):
         raise FileFormatError("nominal values must be distinct, and at least one", path, line)
     return tuple(values)
+
+
+def _check_words(words: Sequence[str], path: Path, line: int) -> None:
+    """Refuse what would be two lines in a list of names; to Weka it is the end of the line."""
+    for word in words:
+        if "\r" in word:
+            raise FileFormatError(f"'{shorten(word)}' holds a carriage return", path, line)
 
 
 def unquote(word: str) -> str:

@@ -12,7 +12,7 @@ from scipy import sparse
 from rmls.core.errors import FileFormatError
 from rmls.core.resources import require_memory
 from rmls.core.words import count, shorten
-from rmls.datasets._arff_header import FLOAT32_MAX, Attribute, Header, unquote
+from rmls.datasets._arff_header import FLOAT32_LIMIT, Attribute, Header, unquote
 
 # Row, column and value, twice while the matrix is made.
 ENTRY_BYTES = 48
@@ -133,7 +133,7 @@ def _meaning(word: str, attribute: Attribute) -> float | None:
         number = float(plain.replace("_", "x"))
     except ValueError:
         return None
-    return number if abs(number) <= FLOAT32_MAX else None
+    return number if abs(number) < FLOAT32_LIMIT else None
 
 
 def _misfit(word: bytes, attribute: Attribute) -> str:
@@ -204,8 +204,13 @@ def label_matrix(
         position: truth[0] if truth else (attributes[position].numbers or (0.0,))[0]
         for position, truth in truths.items()
     }
-    entries = [(row, column[where], value), *_defaults(table, firsts, column, path)]
-    return _assemble(entries, (table.n_rows, len(labels)))
+    defaults = _defaults(table, firsts, column, path)
+    for rows, columns, meant in defaults:
+        if len(rows) and meant[0] != 1:
+            name, line = shorten(attributes[labels[columns[0]]].name), int(table.lines[rows[0]])
+            message = f"label '{name}' must be 0 or 1; left out it is the first of its values"
+            raise FileFormatError(message, path, line)
+    return _assemble([(row, column[where], value), *defaults], (table.n_rows, len(labels)))
 
 
 def _truth(attribute: Attribute) -> list[int] | None:

@@ -66,7 +66,9 @@ def parse_text(text: bytes, layout: Layout, path: Path) -> Parsed:
     from rmls.kernels.cpu.parse import codes
     from rmls.kernels.cpu.parse.rows import Rules, parse_rows
 
-    text = text if text.endswith(b"\n") else text + b"\n"
+    # Where nothing follows the header, a line end would be an empty row.
+    is_complete = text.endswith(b"\n") or layout.start == len(text) > 0
+    text = text if is_complete else text + b"\n"
     data = np.frombuffer(text, dtype=np.uint8)
     # Bounds for the arrays: a colon per feature, a comma or a line end per label.
     newlines, colons, commas = (text.count(byte, layout.start) for byte in (b"\n", b":", b","))

@@ -289,9 +289,8 @@ class Source:
             magic = raw.read(max(map(len, COMPRESSED)))
             size = raw.seek(0, os.SEEK_END)
             raw.seek(0)
-            # The content decides: a pipe has no ending, and endings get lost.
-            known = (opener for start, opener in COMPRESSED.items() if magic.startswith(start))
-            opener = next(known, OPENERS.get(self.path.suffix.lower()))
+            # The content decides: a pipe has no ending, and browsers unpack without renaming.
+            opener = next((COMPRESSED[start] for start in COMPRESSED if magic.startswith(start)), None)
             if opener is not None:
                 with opener(raw, "rb") as stream:
                     bound = max(SMALL_ENOUGH, MAX_EXPANSION * size)
@@ -376,6 +375,9 @@ def read_names(path: Path, kind: str, size: int) -> list[str] | None:
         raise FileFormatError("a name holds the character NUL", names_file, line)
     # splitlines would also break at characters that a name may hold.
     names = [name.removesuffix("\r") for name in text.removesuffix("\n").split("\n")]
+    for line, name in enumerate(names, 1):
+        if "\r" in name:
+            raise FileFormatError("a name holds a carriage return", names_file, line)
     if len(names) != size:
         raise FileFormatError(
             f"{len(names)} names, but {path.name} has {size} {kind}", names_file, len(names)

@@ -140,8 +140,9 @@ def _read_note(text: bytes, path: Path) -> dict[str, int]:
         return {}
     pairs = (pair.split("=") for pair in note.group(1).decode().split())
     sizes = {key: read_count(value) for key, value in pairs}
-    for key, size in sizes.items():
-        if size > INT32_MAX and key != "n_train":
+    # Other keys are not used, whatever they say.
+    for key in ("n_features", "n_labels"):
+        if sizes.get(key, 0) > INT32_MAX:
             message = f"the comment gives {key} as a number that is larger than {INT32_MAX}"
             raise FileFormatError(message, path, 1)
     return sizes

@@ -169,22 +169,16 @@ def parse_svmlight(content: bytes) -> Expected:
         ({at - shift_y for at in labels}, {at - shift_x: v for at, v in features.items()})
         for labels, features in rows
     ]
-    wanted = expected(d, m, shifted, n_train)
-    return wanted._replace(unsure=wanted.unsure or "other keys" * _has_other_keys(lines[0]))
+    return expected(d, m, shifted, n_train)
 
 
 def _parse_note(line: bytes) -> dict[str, int]:
     note = NOTE.fullmatch(line)
     if note is None:
         return {}
-    pairs = (pair.decode().split("=") for pair in note[1].split())
-    return {key: whole(value.encode(), INT32_MAX + 1) for key, value in pairs if key in NOTED}
-
-
-def _has_other_keys(line: bytes) -> bool:
-    note = NOTE.fullmatch(line)
-    words = note[1].decode().split() if note else []
-    return any(word.partition("=")[0] not in NOTED for word in words)
+    # The last one counts where a key is there twice.
+    last = dict(pair.decode().split("=") for pair in note[1].split())
+    return {key: whole(last[key].encode(), INT32_MAX + 1) for key in NOTED if key in last}
 
 
 def _columns(
