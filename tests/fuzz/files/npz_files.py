@@ -83,7 +83,7 @@ def _cast(array: Any, dtype: str) -> Any:
     try:
         with np.errstate(all="ignore"):
             return array.astype(dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):
         return array
 
 
