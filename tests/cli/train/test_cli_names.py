@@ -59,7 +59,9 @@ def test_labels_without_rows_are_suggested_by_their_names(folder: Path) -> None:
 
 def test_without_a_file_codes_say_nothing(folder: Path) -> None:
     model = folder / "plain"
-    assert run("train", folder / "rows.csv", "-o", model, "--no-report", "-q")[0] == 0
+    code, output = run("train", folder / "rows.csv", "-o", model, "--no-report")
+    assert code == 0, output
+    assert "label text" not in output
     fitted = rmls.load(model)
     assert set(fitted.classes_) == set(WORDS)
     assert not fitted.estimator_._scorer.proposer.sources

@@ -142,7 +142,7 @@ class TextRun(Run):
         if self.names.unused or not isinstance(model, RMLSRanker):
             return None
         named = name_labels(labels, label_text=self.names.read_for(type(model), self.say))
-        if named is not None:
+        if named is not None and self.names.file is not None:
             for text in named.called.notes:
                 self.say("note", text)
             others = count(named.called.n_others, "label")
