@@ -290,11 +290,9 @@ class Source:
             size = raw.seek(0, os.SEEK_END)
             raw.seek(0)
             # The content decides: a pipe has no ending, and browsers unpack without renaming.
-            opener = next(
-                (COMPRESSED[start] for start in COMPRESSED if magic.startswith(start)), None
-            )
-            if opener is not None:
-                with opener(raw, "rb") as stream:
+            fits = [opener for start, opener in COMPRESSED.items() if magic.startswith(start)]
+            if fits:
+                with fits[0](raw, "rb") as stream:
                     bound = max(SMALL_ENOUGH, MAX_EXPANSION * size)
                     return bytes(stream.read(limit)) if limit else self._collect(stream, bound)
             if limit is None:
