@@ -24,7 +24,7 @@ N_FOUND = 30
 RIDGE = 1.0
 # Rows at the mean of all that every label is given: the mean of two rows says little.
 PRIOR_ROWS = 5.0
-# Margin to the best label of the row, and cosine.
+# Cosine, and how far it is below the best of the row.
 N_COLUMNS = 2
 # Rows that are summed in single precision, labels that are held in double, at the same time.
 BLOCK = 8192
@@ -81,14 +81,17 @@ class DenseIndex:
         return np.where(self.norms[found] > 0, found, -1).astype(np.int32)
 
     def score(self, seen: Floats, labels: NDArray[np.int32]) -> Floats:
-        """Return the distance to the best listed discriminant of a row, and a cosine."""
+        """Return a cosine in the metric of S, and how far it is below the best one of the row.
+
+        Neither knows how many rows a label has. Of a rare label these are fewer where one of them
+        was held out, which would tell the combination that a held-out row has it.
+        """
         discriminants = self._discriminants(seen, labels)
         norms = self.norms[labels]
         out = np.empty((*labels.shape, N_COLUMNS), np.float32)
-        out[:, :, 0] = discriminants - discriminants.max(axis=1, keepdims=True)
-        # Long vectors are those of rows that are alike, not of labels that are likely.
         centred = discriminants + (self.shifts - self.bias)[labels]
-        out[:, :, 1] = centred / np.where(norms > 0, norms, 1)
+        out[:, :, 0] = centred / np.where(norms > 0, norms, 1)
+        out[:, :, 1] = out[:, :, 0] - out[:, :, 0].max(axis=1, keepdims=True)
         return out
 
     def _discriminants(self, seen: Floats, labels: NDArray[np.int32]) -> Floats:
