@@ -120,6 +120,11 @@ def test_a_left_out_label_that_is_neither_0_nor_1_is_refused_with_its_line(value
         load(path)
 
 
+def test_a_left_out_label_is_what_float32_makes_of_its_first_value(tmp_path):
+    text = HEAD.replace("b {0,1}", "b {1e-46,1}").replace("c {0,1}", "c {1.000000001,0}")
+    assert load(write(tmp_path, text + "{0 2}\n", "b", "c")).Y.toarray().tolist() == [[0, 1]]
+
+
 def test_separators_of_unicode_stay_in_names(tmp_path):
     name = "a\x1c\x85\u2028b"
     path = write(tmp_path, HEAD.replace("attribute a", f"attribute '{name}'") + "1,0,1\n", "b", "c")

@@ -206,7 +206,7 @@ def label_matrix(
     }
     defaults = _defaults(table, firsts, column, path)
     for rows, columns, meant in defaults:
-        if len(rows) and meant[0] != 1:
+        if len(rows) and np.float32(meant[0]) not in (0, 1):
             name, line = shorten(attributes[labels[columns[0]]].name), int(table.lines[rows[0]])
             message = f"label '{name}' must be 0 or 1; left out it is the first of its values"
             raise FileFormatError(message, path, line)
