@@ -149,8 +149,8 @@ class BMLPL(GivesProbabilities, MultiLabelEstimator):
     # -- fitting ---------------------------------------------------------------------------------
 
     def _fit(self, data: TrainingSet) -> ScoredRows:
-        check_components(self.n_components, data.n_labels)
         self._require_memory(data.n_rows, data.n_features, data.n_labels)
+        check_components(self.n_components, data.n_labels)
         em = start_em(
             self._normalized(data).features,
             data.labels,
