@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from exchange import Ranked
 
 from text_adapters.contract import TextAdapter
@@ -34,9 +35,11 @@ class RmlsText(TextAdapter):
         self.make().fit(texts, labels).rank(texts, 3)
 
     def train(self, problem):
-        names = [[str(label) for label in row] for row in problem.labels]
+        # By their names, as users have them: what labels are called is evidence.
+        names = [[problem.names[label] for label in row] for row in problem.labels]
         self.model = self.make().fit(problem.texts, names)
-        self.labels = self.model.classes_.astype("int64")
+        number = {name: place for place, name in enumerate(problem.names)}
+        self.labels = np.array([number[name] for name in self.model.classes_], dtype=np.int64)
 
     def rank(self, texts, k):
         return self._read(self.model.rank(texts, k))
