@@ -196,3 +196,14 @@ def test_text_that_is_no_text_is_one_sentence(text_model):
         capture_output=True,
     )
     assert named.stdout.decode().splitlines()[0] == "fishing café boats"
+
+
+def test_an_added_column_holds_what_the_model_decides(text_model, new_file, run):
+    added = run("suggest", text_model, "-i", new_file, "--add-column", "s", "--format", "jsonl")
+    decided = [json.loads(line)["s"] for line in added.stdout.splitlines()]
+    with new_file.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    model = rmls.load(text_model)
+    fields = model.features_.fields_
+    expected = model.predict({name: [row[name] for row in rows] for name in fields})
+    assert [set(labels) for labels in decided] == [set(labels) for labels in expected]

@@ -104,8 +104,9 @@ def suggest(
 ) -> None:
     """Suggest labels for texts, most likely first.
 
-    The best 5 of every text, or those that a decision rule takes. Rows keep
-    their order, their names and, with --add-column, all their columns.
+    The best 5 of every text, or those that a decision rule takes, as
+    --add-column does by itself. Rows keep their order, their names and, with
+    --add-column, all their columns.
     """
     import rmls
     from rmls.cli.shared.console import check_file_target, open_output
@@ -125,8 +126,10 @@ def suggest(
             f"{model} was trained on features, not on texts; use rmls predict, or train it on a "
             "table of texts."
         )
-    rule = None if decision is None else options.decision_for(fitted.estimator_, decision)
-    choice = Choice(top, rule, min_probability or 0.0)
+    rule = options.decision_for(fitted.estimator_, decision)
+    # A column has no probabilities beside it: what the model would decide goes there.
+    decided = decision is not None or bool(add_column and top is None and min_probability is None)
+    choice = Choice(None if decided else top or DEFAULT_TOP, rule, min_probability or 0.0)
     reading = texts.Reading(columns, None, id, None, encoding, delimiter, source_format, features)
     vectors = open_for_model(fitted, features)
     tables = _tables(fitted, text, source, reading, quiet)
@@ -186,8 +189,8 @@ def _suggestions(
     model: Any, table: TextTable, choice: Choice, vectors: VectorFile | None
 ) -> Iterator[list[RankedLabel]]:
     rows = texts.rows_for_model(model, table, vectors)
-    if choice.rule is None:
-        ranking = model.rank(rows, choice.top or DEFAULT_TOP)
+    if choice.top is not None:
+        ranking = model.rank(rows, choice.top)
     else:
         ranking = model.rank_sets(rows, choice.rule)
     for row in ranking:

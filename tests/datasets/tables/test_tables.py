@@ -342,3 +342,28 @@ def test_a_bad_cell_beside_the_texts_is_told_by_row_and_column(tmp_path: Path) -
         read_texts(path, numbers=["n"])
     with pytest.raises(FileFormatError, match="row 2, column 'c': a category is a name"):
         read_texts(path, categories=["c"])
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["['tax', 'sea law']", "['tax']", "[]"],
+        ["{'sea law', 'tax'}", "{'tax'}", ""],
+        ["('tax', 'sea law')", "('tax',)", ""],
+        ["['tax' 'sea law']", "['tax']", "[]"],
+        ['["tax", "sea law"]', '["tax"]', "[]"],
+    ],
+)
+def test_lists_are_read_as_data_frames_write_them(cells: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "rows.tsv"
+    lines = [f"text {row}\t{cell}" for row, cell in enumerate(cells)]
+    path.write_text("\n".join(["text\tlabels", *lines]) + "\n")
+    found = read_texts(path).labels
+    assert found is not None
+    assert [sorted(names) for names in found] == [["sea law", "tax"], ["tax"], []]
+
+
+def test_names_in_brackets_are_no_lists(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,labels\na,(USA) law|[draft\nb,[draft\nc,(USA) law\n")
+    assert read_texts(path).labels == [["(USA) law", "[draft"], ["[draft"], ["(USA) law"]]

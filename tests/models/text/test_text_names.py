@@ -348,3 +348,17 @@ def test_threads_give_the_same_labels() -> None:
     assert np.mean(first == second) > 0.9
     for label in HIDDEN:
         assert [best_of(model, DATA.names[label]) for model in models] == [[label], [label]]
+
+
+def test_a_label_without_rows_is_suggested_even_where_texts_name_no_other() -> None:
+    rng = np.random.default_rng(0)
+    topics = rng.integers(6, size=300)
+    texts = [
+        " ".join([*(f"t{topic}{word}" for word in rng.integers(5, size=3)), f"w{rng.integers(9)}"])
+        for topic in topics
+    ]
+    names = ["apple", "bread", "coal", "dairy", "eggs", "fruit"]
+    called = {f"c{topic}": name for topic, name in enumerate(names)} | {"c9": "yacht"}
+    model = TextRanker().fit(texts, [[f"c{topic}"] for topic in topics], label_text=called)
+    found = [row[0].name for row in model.suggest(["a yacht", "t01 t02 w3", texts[0]], 1)]
+    assert found == ["c9", "c0", f"c{topics[0]}"]

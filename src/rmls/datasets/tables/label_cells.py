@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -20,6 +21,10 @@ SWITCHES = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "t
 # <one><two>, as Stack Exchange writes its tags.
 _BRACKETS = re.compile(r"(?:<[^<>]+>)+\Z")
 BRACKETS = "<>"
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_GLUED = re.compile(r"""['"]\s+['"]""")
+# Python's parser takes hundreds of times the memory of the text.
+LONGEST_LITERAL = 100_000
 
 
 class LabelCells(Protocol):
@@ -51,7 +56,7 @@ class OneColumn:
     def of(cls, column: str, cells: Sequence[Any], separator: str | None) -> OneColumn:
         """Return the reader of a column, with the separator that its first cells suggest."""
         if separator is None:
-            texts = [cell for cell in cells if isinstance(cell, str) and not _as_json(cell)]
+            texts = [cell for cell in cells if isinstance(cell, str) and not _as_list(cell)]
             separator = find_separator(texts)
         return cls(column, separator)
 
@@ -144,10 +149,12 @@ def split_cell(cell: Any, separator: str | None) -> list[str]:
     --------
     >>> split_cell("tax; law;tax", ";"), split_cell('["a, b", "c"]', None), split_cell(None, ";")
     (['tax', 'law'], ['a, b', 'c'], [])
+    >>> split_cell("['a', 'b']", None), split_cell("{'a'}", ","), split_cell("['a' 'b']", None)
+    (['a', 'b'], ['a'], ['a', 'b'])
     """
     if _is_empty(cell):
         return []
-    listed = _as_json(cell) if isinstance(cell, str) else cell
+    listed = _as_list(cell) if isinstance(cell, str) else cell
     if listed is None:
         listed = [cell] if separator is None else _split(cell, separator)
     elif not isinstance(listed, (list, tuple)) and not hasattr(listed, "tolist"):
@@ -172,12 +179,25 @@ def _name(label: Any) -> str:
     return str(label)
 
 
-def _as_json(cell: str) -> list[Any] | None:
-    """Return the list that a cell spells in JSON, None where it does not."""
-    if not cell.lstrip().startswith("["):
+def _as_list(cell: str) -> list[Any] | None:
+    """Return the list that a cell spells in JSON or, as data frames write it, in Python."""
+    text = cell.strip()
+    if not text or text[0] + text[-1] not in ("[]", "{}", "()"):
         return None
     try:
-        listed = json.loads(cell)
+        listed = json.loads(text)
     except (ValueError, RecursionError):
+        listed = _as_python(text)
+    return list(listed) if isinstance(listed, (list, tuple, set)) else None
+
+
+def _as_python(text: str) -> Any:
+    if len(text) > LONGEST_LITERAL:
         return None
-    return listed if isinstance(listed, list) else None
+    if _GLUED.search(text):
+        # ['a' 'b'], as NumPy writes it, would be one word to Python.
+        return [quoted[1:-1] for quoted in _QUOTED.findall(text)]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None

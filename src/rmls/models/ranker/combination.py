@@ -25,6 +25,8 @@ N_ENDS = 2
 N_NAME_COLUMNS = 5
 # The logit of a label without rows whose name is not in the text: never before one that is.
 UNNAMED = -12.0
+# What names are worth without rows, about as learned elsewhere, where matches are too few to learn.
+PLAIN_UNSEEN, FEW_MATCHES = (6.0, 3.0, 0.0, 5.0, 0.0), 20
 # Labels without rows are like the rare ones rather than like the frequent ones: pairs of a label
 # with n rows count by this power of n where a name's worth without rows is learned.
 RARE_POWER = -0.25
@@ -229,9 +231,9 @@ def plain_combination(n_more: int = 0, has_names: bool = False) -> Combination:
     theta = np.tile(np.array([0.0, 2.0, 0.0, 0.0, 0.2, 0.0]), (N_BANDS, 1))
     slopes, unseen = np.zeros((N_ENDS, n_more)), None
     if has_names:
-        # About what is learned of names elsewhere; most for labels of few rows.
+        # Most for labels of few rows.
         unseen = np.zeros(n_more)
-        unseen[:N_NAME_COLUMNS] = (6.0, 3.0, 0.0, 5.0, 0.0)
+        unseen[:N_NAME_COLUMNS] = PLAIN_UNSEEN
         slopes[0, :N_NAME_COLUMNS] = (-1.0, 3.0, 0.0, 5.0, 0.0)
     return Combination(theta, np.zeros(3, np.float32), slopes, unseen)
 
@@ -335,6 +337,9 @@ def fit_unseen(held: HeldOut, frequencies: Frequencies, n_threads: int = 1) -> N
     matched = (held.more[:, :, 0].ravel() > 0) & (frequencies.positives[held.labels.ravel()] > 0)
     labels, relevant = held.labels.ravel()[matched], held.relevant.ravel()[matched]
     unseen = np.zeros(held.n_more)
+    if len(labels) < FEW_MATCHES:
+        unseen[:N_NAME_COLUMNS] = PLAIN_UNSEEN
+        return unseen
     if not relevant.any():
         return unseen
     design = held.more.reshape(-1, held.n_more)[matched][:, :N_NAME_COLUMNS]

@@ -298,7 +298,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         elif not n_folds:
             share = min(self.validation_fraction, HELD_OUT_ROWS / data.n_rows)
             data = data.hold_out(share, trainer.seed)
-        return without_idle_names(*trainer.fit(data, n_folds))
+        return without_idle_names(*trainer.fit(data, n_folds), self._frequencies)
 
     def _settle(self, trainer: StageTrainer, stages: Stages, held: HeldOut) -> None:
         """Learn what becomes of the two scores, and set all that is fitted."""

@@ -169,10 +169,15 @@ def require_room(data: TrainingSet, width: int, size: int) -> None:
     )
 
 
-def without_idle_names(stages: Stages, held: HeldOut) -> tuple[Stages, HeldOut]:
-    """Return a model without its names where they say nothing of its rows, and its scores."""
-    sources = stages.proposer.sources
-    if not sources or sources[0].kind != "names":
+def without_idle_names(
+    stages: Stages, held: HeldOut, frequencies: Frequencies
+) -> tuple[Stages, HeldOut]:
+    """Return a model without its names where they say nothing of its rows, and its scores.
+
+    Labels without rows keep them: their names are all there is.
+    """
+    sources, is_unseen = stages.proposer.sources, frequencies.positives == 0
+    if not sources or sources[0].kind != "names" or is_unseen.any():
         return stages, held
     from rmls.models.ranker.names import names_tell
 
