@@ -397,6 +397,17 @@ def test_remedial_keeps_the_counts_and_splits_what_the_definition_says(
         assert labels == sets[row] & rare
 
 
+@pytest.mark.parametrize("frequent", [4, 6, 13, 16, 18, 30])
+def test_remedial_leaves_a_row_at_the_threshold(frequent: int) -> None:
+    # Labels of 4 rows and of 1: 1 - sqrt(4) / 2.5 = 0.2, often a little more by rounding.
+    rows = [{1, 2}, {1}, {1}, {1}, *[{0}] * frequent]
+    Y_mixed = np.array([[label in row for label in range(3)] for row in rows], dtype=int)
+    for threshold, split in ((0.2, []), (0.199, [0])):
+        sampler = REMEDIAL(threshold)
+        sampler.fit_resample(numbered(Y_mixed), Y_mixed)
+        assert sampler.sample_indices_[len(rows) :].tolist() == split
+
+
 def test_remedial_lowers_scumble_and_keeps_mean_ir() -> None:
     _, Y_new = REMEDIAL().fit_resample(X, Y)
     assert scumble(Y_new) < 0.8 * scumble(Y)

@@ -14,6 +14,9 @@ from rmls.imbalance.minority import find_sides
 from rmls.imbalance.resampling import Changes, Csr, Indices, Resampler
 from rmls.imbalance.statistics import scumble_per_row
 
+# Of sums of logarithms: far below any difference that counts make.
+ROUNDING = 1e-12
+
 
 class REMEDIAL(Resampler):
     """Split rows that mix frequent and rare labels: one copy for each kind (REMEDIAL).
@@ -78,7 +81,8 @@ class REMEDIAL(Resampler):
         level: Any = scores.mean() if self.threshold == "mean" else self.threshold
         rare = Y @ minority.astype(np.int32)
         mixed = (rare > 0) & (rare < np.diff(Y.indptr))
-        split = (scores > level) & mixed
+        # A row at the level stays, whatever rounding makes of both.
+        split = (scores > level + ROUNDING) & mixed
         # Which side an assignment goes to: its row is split and its label is rare.
         of_row = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
         moved = split[of_row] & minority[Y.indices]

@@ -68,10 +68,9 @@ def _open(path: str) -> NDArray[Any]:
             if len(found.files) == 1:
                 one: NDArray[Any] = found[found.files[0]]
                 return one
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"{path} is no .npy file of numbers ({error}).".replace("\n", " ")
-        ) from None
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+        # NumPy's own words advise to unpickle what cannot be read.
+        raise InputError(f"{path} is no .npy file of numbers; numpy.save writes one.") from None
     raise InputError(f"{path} holds {count(len(found.files), 'array')}; --features takes one.")
 
 
