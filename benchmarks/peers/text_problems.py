@@ -110,7 +110,18 @@ def read_data(name: str) -> TextData:
         return TextData(name, rows, len(works.train))
     path = Path(os.environ.get("RMLS_DATA", "../shared/data"), f"{name}.jsonl.gz")
     table = read_texts(path, text="text", labels="labels")
-    return TextData(name, _rows(table), load(name).n_train)
+    called = _read_names(path.with_name(f"{name}.labels.txt"))
+    rows = [(text, [called.get(label, label) for label in some]) for text, some in _rows(table)]
+    return TextData(name, rows, load(name).n_train)
+
+
+def _read_names(path: Path) -> dict[str, str]:
+    """Return what numbered labels are called, where a file says so: number, tab, name."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    pairs = [line.split("\t") for line in lines]
+    called = {number: name for number, *rest in pairs for name in rest}
+    # Two labels of one name would become one.
+    return called if len(set(called.values())) == len(called) else {}
 
 
 def _rows(table: Any) -> list[tuple[str, list[str]]]:

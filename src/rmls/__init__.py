@@ -16,6 +16,7 @@ from rmls.core.version import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
+    from rmls.core.label_text import LabelText
     from rmls.datasets import Dataset, make_longtail
     from rmls.imbalance import LPROS, LPRUS, MLROS, MLRUS, MLSMOTE, REMEDIAL
     from rmls.metrics import evaluate
@@ -62,6 +63,7 @@ _HOME = {
     "GFM": "rmls.models",
     "IRUS": "rmls.models",
     "KNN": "rmls.models",
+    "LabelText": "rmls.core.label_text",
     "LEML": "rmls.models",
     "LPROS": "rmls.imbalance",
     "LPRUS": "rmls.imbalance",
@@ -107,6 +109,7 @@ __all__ = [
     "Calibrated",
     "Dataset",
     "FaIE",
+    "LabelText",
     "MostFrequent",
     "MultiWindowKNN",
     "RMLSRanker",

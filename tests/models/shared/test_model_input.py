@@ -44,7 +44,7 @@ def test_fit_hands_on_what_it_is_given(name: str, monkeypatch: pytest.MonkeyPatc
     def record(self: Any, *arguments: Any, **named: Any) -> None:
         raise Reached(arguments, named)
 
-    monkeypatch.setattr(MultiLabelEstimator, "fit", record)
+    monkeypatch.setattr(MultiLabelEstimator, "_read_set", record)
     X, Y = make_blocks()
     weights, names = [1.0] * len(X), list("abcdef")
     with pytest.raises(Reached) as caught:

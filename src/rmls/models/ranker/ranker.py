@@ -23,7 +23,7 @@ from rmls.core.options import (
     whole,
 )
 from rmls.core.ranking import Ranking
-from rmls.core.resources import count_threads
+from rmls.core.resources import count_threads, keeps_to_n_jobs
 from rmls.decide import Rule
 from rmls.kernels.arrays import DUAL_LOSSES, Mixture, SparseWeights
 from rmls.kernels.backend import Vectors
@@ -245,6 +245,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
             raise InputError(f"representation must be an RMLS or None; got {kind}.")
 
     @takes_the_rest("input")
+    @keeps_to_n_jobs
     def fit(
         self,
         X: Any,
@@ -259,11 +260,8 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         names, where the features are words (``feature_names_in_``), or a matrix with a row of
         features for every label.
         """
-        self._label_text = label_text
-        try:
-            return super().fit(X, y, sample_weight, label_names)
-        finally:
-            del self._label_text
+        data = self._read_set(X, y, sample_weight, label_names)
+        return self._fit_set(replace(data, label_text=label_text))
 
     @takes_the_rest("decisions")
     def _fit_set(self, data: TrainingSet) -> MultiLabelEstimator:
@@ -337,7 +335,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
             options=ClassifierOptions.of(self),
             seed=read_seed(self.random_state),
             n_threads=count_threads(self.n_jobs),
-            sources=make_sources(self),
+            sources=make_sources(self, data.label_text),
         )
 
     # -- scores: all that is looked at are the listed labels --------------------------------------

@@ -107,9 +107,8 @@ class SourceTrainer(Protocol):
         ...
 
 
-def make_sources(model: Any) -> list[SourceTrainer]:
+def make_sources(model: Any, label_text: Any) -> list[SourceTrainer]:
     """Return what learns the further sources of a ranker that is being fitted."""
-    label_text = getattr(model, "_label_text", None)
     sources: list[SourceTrainer] = []
     if label_text is not None:
         from rmls.models.ranker.names import NameTrainer

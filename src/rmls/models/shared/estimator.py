@@ -138,7 +138,11 @@ class MultiLabelEstimator(Answers, ClassifierMixin, BaseEstimator):  # type: ign
         -------
         self
         """
-        return self._fit_set(read_training_set(self, X, y, sample_weight, label_names))
+        return self._fit_set(self._read_set(X, y, sample_weight, label_names))
+
+    def _read_set(self, X: Any, y: Any, sample_weight: Any, label_names: Any) -> TrainingSet:
+        """Check what `fit` was given and return it as rows to train on."""
+        return read_training_set(self, X, y, sample_weight, label_names)
 
     def _fit_set(self, data: TrainingSet) -> MultiLabelEstimator:
         """Fit the method, then its decisions and probabilities."""

@@ -62,6 +62,8 @@ class TrainingSet:
         Entries of ``Y`` that are known; all of them without it.
     dense : ndarray of float32, shape (n_samples, n_dense), optional
         Columns beside those of ``X`` that are no sparse features.
+    label_text : optional
+        What labels are called, as it was given.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class TrainingSet:
     held_out: Indices = field(default_factory=_no_rows)
     observed: sparse.csr_matrix | None = None
     dense: NDArray[np.float32] | None = None
+    label_text: Any = None
 
     @classmethod
     def of(
