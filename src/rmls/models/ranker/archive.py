@@ -16,8 +16,8 @@ from rmls.kernels.arrays import ACTIVATIONS, N_TERMS, Params, SparseWeights
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.combination import N_BANDS, N_ENDS, Combination, Frequencies
 from rmls.models.ranker.label_index import read_index
-from rmls.models.ranker.scoring import Proposer
-from rmls.models.ranker.sources import Source
+from rmls.models.ranker.scoring import LabelBlock, Proposer
+from rmls.models.ranker.sources import Background, Source
 
 if TYPE_CHECKING:
     from rmls.models.ranker.ranker import RMLSRanker
@@ -31,17 +31,20 @@ def ranker_state(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[A
     """Return the fitted state as plain values and arrays."""
     scorer, precision = model._scorer, model.precision
     vectors, index = scorer.proposer.vectors, scorer.proposer.index
-    if scorer.weights.values.dtype != PRECISIONS.get(precision):
+    weights = scorer.blocks[0].weights
+    if weights.values.dtype != PRECISIONS.get(precision):
         raise InputError(f"precision was changed to {precision!r} after fit; fit the model again.")
     arrays = pack_vectors("features", vectors.params.W, precision)
     arrays |= pack_vectors("labels", vectors.params.L, precision)
     arrays |= {"feature_bias": vectors.params.b, "label_bias": vectors.params.c}
-    arrays |= {f"weights_{name}": array for name, array in scorer.weights._asdict().items()}
+    arrays |= {f"weights_{name}": array for name, array in weights._asdict().items()}
     arrays |= {"theta": model.combination_.theta, "knots": model.combination_.knots}
     arrays |= index.arrays()
     if scorer.proposer.sources:
         arrays |= _sources_state(model)
     arrays["positives"] = model._frequencies.positives
+    if model._background is not None:
+        arrays |= {f"background_{name}": part for name, part in vars(model._background).items()}
     fitted: dict[str, Any] = {name: getattr(model, f"{name}_") for name in NUMBERS}
     fitted |= {
         "activation": vectors.activation,
@@ -58,7 +61,7 @@ def ranker_state(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[A
 
 def read_ranker(
     model: RMLSRanker, fitted: dict[str, Any], archive: Archive
-) -> tuple[Proposer, SparseWeights]:
+) -> tuple[LabelBlock, ...]:
     """Set the fitted values of a ranker; returns what proposes and what decides."""
     n_dense = int(model.dense_columns)
     d, m = int(model.n_features_in_) - n_dense, model._space.n_labels
@@ -99,6 +102,7 @@ def read_ranker(
         unpack_vectors(archive, "labels", (m, k)),
         arrays["label_bias"],
     )
+    model._background = _read_background(archive, d, k, m)
     # The means of the clusters are computed again from the vectors, so that both always agree.
     vectors = Vectors(params, fitted["activation"], model.device)
     index = read_index(archive, vectors, fitted["n_probe"])
@@ -106,7 +110,7 @@ def read_ranker(
     # Archives of version 0.1 have a number as the option and none here.
     size = fitted.get("shortlist_size", model.shortlist_size)
     check_whole("shortlist_size", size, 1)
-    return Proposer(vectors, index, min(int(size), m), sources), weights
+    return (LabelBlock(Proposer(vectors, index, min(int(size), m), sources), weights),)
 
 
 def _sources_state(model: RMLSRanker) -> dict[str, NDArray[Any]]:
@@ -137,6 +141,18 @@ def _read_sources(
 
         sources.append(read_dense(archive, n_dense, n_labels, precision))
     return tuple(sources)
+
+
+def _read_background(archive: Archive, d: int, k: int, m: int) -> Background | None:
+    """Read what training rows are like; archives of version 0.1 do not say."""
+    if "background_mean" not in archive.arrays:
+        return None
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("mean", "squares", "shares"), (d,))
+    shapes |= {"hidden": (k,), "spread": (k, k), "certainty": (m,)}
+    check_arrays(
+        archive, {f"background_{name}": (np.float32, shape) for name, shape in shapes.items()}
+    )
+    return Background(*(archive.arrays[f"background_{name}"] for name in shapes))
 
 
 def _read_slopes(

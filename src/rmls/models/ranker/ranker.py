@@ -25,7 +25,7 @@ from rmls.core.options import (
 from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads, keeps_to_n_jobs
 from rmls.decide import Rule
-from rmls.kernels.arrays import DUAL_LOSSES, Mixture, SparseWeights
+from rmls.kernels.arrays import DUAL_LOSSES, Mixture
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.archive import PRECISIONS, quantize, ranker_state, read_ranker
 from rmls.models.ranker.combination import (
@@ -35,8 +35,14 @@ from rmls.models.ranker.combination import (
     combine,
     plain_combination,
 )
-from rmls.models.ranker.scoring import ListedRows, ListScorer, Proposer, Stages, without_idle_names
-from rmls.models.ranker.sources import Rows, make_sources
+from rmls.models.ranker.scoring import (
+    LabelBlock,
+    ListedRows,
+    ListScorer,
+    Stages,
+    without_idle_names,
+)
+from rmls.models.ranker.sources import Background, Rows, make_sources
 from rmls.models.ranker.trainer import HELD_OUT_ROWS, ClassifierOptions, StageTrainer, make_members
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sampling import count_rows
@@ -170,6 +176,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
     unlisted_: float
     _frequencies: Frequencies
     _scorer: ListScorer
+    _background: Background | None = None
     _held_out: HeldOut | None = None
 
     n_components: int
@@ -276,6 +283,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
             X, dense = Rows.split(data.X, int(self.dense_columns))
             data = self._normalized(replace(data, X=X, dense=dense)).compact()
         stages, held = self._train(trainer, data)
+        self._background = Background.of(data, stages.proposer.vectors, trainer.classifiers)
         # For a review of the model, by the numbers of the rows as they were given.
         self._held_out = replace(held, rows=given[held.rows]) if trainer.parts else None
         try:
@@ -315,13 +323,14 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
                     held, self._frequencies, tail, trainer.n_threads
                 )
         with trainer.stage("weights"):
-            self._set_scorer(stages.proposer, quantize(stages.weights, self.precision))
+            weights = quantize(stages.weights, self.precision)
+            self._set_scorer(LabelBlock(stages.proposer, weights))
 
-    def _set_scorer(self, proposer: Proposer, weights: SparseWeights) -> None:
+    def _set_scorer(self, *blocks: LabelBlock) -> None:
         mix = self.combination_.mixture
         # Two tables: the boosted one ranks, the other is what probabilities come from.
         mixture, logits = mix(self._frequencies, self.tail_), mix(self._frequencies)
-        self._scorer = ListScorer(proposer, weights, mixture, logits)
+        self._scorer = ListScorer(blocks, mixture, logits)
 
     def _make_trainer(self, data: TrainingSet) -> StageTrainer:
         size, longest = (SHORT, LONG) if is_auto(self.shortlist_size) else (self.shortlist_size, 0)
@@ -377,12 +386,12 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
     @property
     def shortlist_size_(self) -> int:
         """Number of labels on every list."""
-        return self._scorer.proposer.size
+        return self._scorer.size
 
     @property
     def n_weights_(self) -> int:
         """Number of weights of all classifiers."""
-        return len(self._scorer.weights.values)
+        return sum(len(block.weights.values) for block in self._scorer.blocks)
 
     # -- archive ---------------------------------------------------------------------------------
 

@@ -63,9 +63,11 @@ class Proposer:
         """Return what every further source sees in a few normalised rows."""
         return [source.look(rows) for source in self.sources]
 
-    def propose(self, rows: Rows, seen: list[Any] | None = None) -> Shortlists:
+    def propose(
+        self, rows: Rows, seen: list[Any] | None = None, hidden: Floats | None = None
+    ) -> Shortlists:
         """Return the best labels of a few normalised rows."""
-        hidden = self.vectors.hidden(rows.X)
+        hidden = self.vectors.hidden(rows.X) if hidden is None else hidden
         found = Shortlists(*self.index.search(hidden, self.size))
         if self.sources and self.size < self.vectors.n_labels:
             found = self._join(found, self._find(self.look(rows) if seen is None else seen), hidden)
@@ -198,38 +200,108 @@ def scaled_positives(data: TrainingSet) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class ListScorer:
-    """Proposes labels by vectors, scores them by sparse weights too, and combines the scores.
+class LabelBlock:
+    """Labels that are listed among themselves: those of the training, or those added later.
 
     Attributes
     ----------
     proposer : Proposer
     weights : SparseWeights
+    first : int
+        The number of its first label among all.
+    """
+
+    proposer: Proposer
+    weights: SparseWeights
+    first: int = 0
+
+    def score(self, rows: Rows, hidden: Floats) -> tuple[Shortlists, ListScores]:
+        """Return the shortlists of a few normalised rows by numbers among all, and all scores."""
+        seen = self.proposer.look(rows)
+        found = self.proposer.propose(rows, seen, hidden)
+        scores = self.scores_of(rows, found, seen)
+        return replace(found, labels=found.labels + np.int32(self.first)), scores
+
+    def scores_of(self, rows: Rows, found: Shortlists, seen: list[Any]) -> ListScores:
+        """Return all scores of given labels, by numbers within the block."""
+        backend = get_backend(self.proposer.vectors.device)
+        # Work of the stored weights of the row's features, not of all labels: pruning left few.
+        own = backend.score_lists(csr_arrays(rows.X), self.weights, found.labels)
+        return ListScores(own, found.scores, self.proposer.more(seen, found.labels))
+
+
+@dataclass(frozen=True)
+class ListScorer:
+    """Proposes labels by vectors, scores them by sparse weights too, and combines the scores.
+
+    Attributes
+    ----------
+    blocks : tuple of LabelBlock
+        The labels of the training; and those that were added later, whose lists are lists of their
+        own: nobody else loses a place to them.
     mixture : Mixture
         The combination that ranks, in which rare labels are boosted.
     logits : Mixture
         The combination without the boost, which probabilities come from.
     """
 
-    proposer: Proposer
-    weights: SparseWeights
+    blocks: tuple[LabelBlock, ...]
     mixture: Mixture
     logits: Mixture
+
+    @property
+    def proposer(self) -> Proposer:
+        """What proposes the labels of the training."""
+        return self.blocks[0].proposer
+
+    @property
+    def weights(self) -> SparseWeights:
+        """What decides among the labels of the training."""
+        return self.blocks[0].weights
+
+    @property
+    def size(self) -> int:
+        """Number of labels on every list."""
+        return sum(block.proposer.size for block in self.blocks)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of all labels."""
+        return len(self.mixture.coefficients)
 
     @property
     def boost(self) -> Floats:
         """What is added to the logit of every label before ranking."""
         return np.asarray(self.mixture.coefficients[:, 0] - self.logits.coefficients[:, 0])
 
+    def look(self, rows: Rows) -> tuple[Shortlists, ListScores]:
+        """Return the shortlists of a few normalised rows, and all that is known of them."""
+        # All blocks share the vectors of features.
+        hidden = self.proposer.vectors.hidden(rows.X)
+        parts = [block.score(rows, hidden) for block in self.blocks]
+        if len(parts) == 1:
+            return parts[0]
+        lists, scores = zip(*parts, strict=True)
+        return (
+            Shortlists(
+                np.hstack([found.labels for found in lists]),
+                np.hstack([found.scores for found in lists]),
+            ),
+            ListScores(*(np.concatenate(columns, axis=1) for columns in zip(*scores, strict=True))),
+        )
+
     def score(self, rows: Rows, mixture: Mixture) -> tuple[Shortlists, Floats]:
         """Return the shortlists of a few normalised rows, and their combined scores."""
-        seen = self.proposer.look(rows)
-        found = self.proposer.propose(rows, seen)
-        backend = get_backend(self.proposer.vectors.device)
-        # Work of the stored weights of the row's features, not of all labels: pruning left few.
-        own = backend.score_lists(csr_arrays(rows.X), self.weights, found.labels)
-        scores = ListScores(own, found.scores, self.proposer.more(seen, found.labels))
-        return found, backend.mix_lists(found.labels, scores, mixture)
+        found, scores = self.look(rows)
+        combined = get_backend(self.proposer.vectors.device).mix_lists(
+            found.labels, scores, mixture
+        )
+        if len(self.blocks) > 1:
+            # What is listed stays above what is not, which is below the lowest of the first block.
+            size = self.proposer.size
+            lowest = combined[:, :size].min(axis=1, keepdims=True)
+            np.maximum(combined[:, size:], lowest, out=combined[:, size:])
+        return found, combined
 
     def rank(self, rows: Rows, k: int, mixture: Mixture, n_threads: int) -> Ranking:
         """Return the best ``k`` labels on the shortlist of every normalised row."""
@@ -243,19 +315,21 @@ class ListScorer:
             labels[start:stop], scores[start:stop] = best
 
         for_blocks(work, n_rows, self.proposer.index.block_rows, n_threads)
-        return Ranking.from_table(labels, require_finite(scores), self.proposer.vectors.n_labels)
+        return Ranking.from_table(labels, require_finite(scores), self.n_labels)
 
     def score_all(self, rows: Rows) -> Floats:
         """Return scores of all labels: those that are not listed follow below, by their vectors."""
-        vectors, n_rows = self.proposer.vectors, int(rows.X.shape[0])
-        result = np.empty((n_rows, vectors.n_labels), np.float32)
+        n_rows, size = int(rows.X.shape[0]), self.proposer.size
+        result = np.empty((n_rows, self.n_labels), np.float32)
 
         def work(start: int, stop: int) -> None:
             found, combined = self.score(rows.part(start, stop), self.mixture)
-            part = result[start:stop]
-            part[:] = vectors.scores(vectors.hidden(rows.X[start:stop]))
+            part, hidden = result[start:stop], self.proposer.vectors.hidden(rows.X[start:stop])
+            for block in self.blocks:
+                vectors = block.proposer.vectors
+                part[:, block.first : block.first + vectors.n_labels] = vectors.scores(hidden)
             # All that is not listed goes below what is, however large the scores are.
-            part -= found.scores.min(axis=1, keepdims=True)
+            part -= found.scores[:, :size].min(axis=1, keepdims=True)
             # A search in clusters may miss a label that scores above listed ones: it is capped
             # here.
             np.minimum(part, 0, out=part)

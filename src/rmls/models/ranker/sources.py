@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -9,9 +10,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.kernels.backend import Vectors
 from rmls.models.shared.training_set import TrainingSet
 
 Floats = NDArray[np.float32]
+
+# Plenty for means; a covariance of 128 columns wants some thousands.
+BACKGROUND_ROWS = 5_000
+SMALLEST = 1e-30
 
 
 class Rows(NamedTuple):
@@ -62,6 +68,69 @@ class Rows(NamedTuple):
         ends = np.concatenate([[0], np.cumsum(~is_dense)])[X.indptr].astype(X.indptr.dtype)
         parts = (X.data[~is_dense], X.indices[~is_dense], ends)
         return cls(sparse.csr_matrix(parts, (n_rows, n_sparse)), dense)
+
+
+@dataclass(frozen=True)
+class Background:
+    """What training rows are like on the whole: what later learning is measured against.
+
+    Attributes
+    ----------
+    mean, squares, shares : ndarray of float32, shape (n_features,)
+        Mean and mean square of every feature, and the share of the rows that have it.
+    hidden : ndarray of float32, shape (k,)
+        Mean of the vectors of rows.
+    spread : ndarray of float32, shape (k, k)
+        Their covariance.
+    certainty : ndarray of float32, shape (n_labels,)
+        Second derivative of the loss of a label's classifier in its bias, at its solution: how
+        firmly the rows that it was learned from hold it.
+    """
+
+    mean: Floats
+    squares: Floats
+    shares: Floats
+    hidden: Floats
+    spread: Floats
+    certainty: Floats
+
+    @classmethod
+    def of(cls, data: TrainingSet, vectors: Vectors, classifiers: Any) -> Background:
+        """Return the background of compact rows and of the classifiers trained on them."""
+        # Rows come in the order of their fingerprints: the first ones are a fair sample.
+        X, n_rows = data.X[:BACKGROUND_ROWS], min(data.n_rows, BACKGROUND_ROWS)
+        d = data.n_features
+        values = X.data.astype(np.float64)
+        mean, squares, shares = (
+            (np.bincount(X.indices, some, d) / n_rows).astype(np.float32)
+            for some in (values, values**2, values != 0)
+        )
+        hidden = vectors.hidden(X)
+        spread = np.cov(hidden, rowvar=False, bias=True).reshape(hidden.shape[1], -1)
+        return cls(
+            mean,
+            squares,
+            shares,
+            hidden.mean(axis=0),
+            spread.astype(np.float32),
+            _certainty(classifiers, data.n_labels),
+        )
+
+
+def _certainty(classifiers: Any, n_labels: int) -> Floats:
+    """Return 1 for the penalty, and what every row adds that has a say in the solution."""
+    if classifiers is None:
+        return np.ones(n_labels, np.float32)
+    pairs, counts = classifiers.pairs, np.diff(classifiers.pairs.indptr)
+    costs = np.repeat(classifiers.label_costs, counts) * classifiers.row_costs[pairs.rows]
+    duals = classifiers.duals
+    if classifiers.options.loss == "logistic":
+        # With p = a / C, C p (1 - p).
+        terms = duals * (1 - np.minimum(duals / np.maximum(costs, SMALLEST), 1))
+    else:
+        terms = np.where(duals > 0, 2 * costs, 0)
+    sums = np.concatenate([[0.0], np.cumsum(terms, dtype=np.float64)])[classifiers.pairs.indptr]
+    return np.asarray(1 + np.diff(sums), dtype=np.float32)
 
 
 class Source(Protocol):

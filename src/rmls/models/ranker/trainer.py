@@ -59,12 +59,12 @@ class StageTrainer:
         What learns further sources.
     seconds : dict of str to float
         Time of every stage so far.
-    vectors, stages, parts : Vectors, Stages, list of HeldOut
+    vectors, classifiers, stages, parts : Vectors, ClassifierTrainer, Stages, list of HeldOut
         What there is so far of the model that is kept, and of scores of rows it has not seen.
     interrupted : str
         The end of a sentence about Ctrl-C, if it was pressed.
     has_held_out : bool
-        Whether rows were scored by classifiers that have not seen them; Ctrl-C may come before.
+        Whether classifiers scored rows that they have not seen; Ctrl-C may come before.
     """
 
     space: LabelSpace
@@ -79,6 +79,7 @@ class StageTrainer:
     sources: Sequence[SourceTrainer] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     vectors: Vectors | None = None
+    classifiers: ClassifierTrainer | None = None
     stages: Stages | None = None
     parts: list[HeldOut] = field(default_factory=list)
     interrupted: str = ""
@@ -93,9 +94,9 @@ class StageTrainer:
         """
         try:
             # First of all the model that is kept.
-            self.stages, classifiers, listed = self._train(data, keeps=True)
+            self.stages, self.classifiers, listed = self._train(data, keeps=True)
             if len(data.held_out):
-                return self._learn_rest(data, self.stages, classifiers, listed)
+                return self._learn_rest(data, self.stages, self.classifiers, listed)
             if n_folds:
                 return self.stages, self._cross_fit(data, n_folds)
             return self.stages, self.score(self.stages, data)
@@ -144,9 +145,8 @@ class StageTrainer:
         self._require_memory(data)
         told: list[str] = []
         with self.stage("representation"):
-            vectors = train_representation(
-                self.members, self.space, data.kept, self.precision, told.append
-            )
+            members = (self.members, self.space)
+            vectors = train_representation(*members, data.kept, self.precision, told.append)
         if keeps:
             self.vectors = vectors
         if told:
@@ -158,10 +158,8 @@ class StageTrainer:
         self, data: TrainingSet, vectors: Vectors
     ) -> tuple[Stages, ClassifierTrainer, Shortlists]:
         with self.stage("shortlists"), stage("shortlists") as shown:
-            sample = vectors.hidden(data.X[:INDEX_ROWS])
-            index, recall = build_index(
-                self.index, vectors, sample, self.size, self.seed, self.n_threads
-            )
+            searched = (vectors, vectors.hidden(data.X[:INDEX_ROWS]), self.size)
+            index, recall = build_index(self.index, *searched, self.seed, self.n_threads)
             sources = tuple(source.learn(data.kept) for source in self.sources)
             proposer = Proposer(vectors, index, self.size, sources)
             if proposer.misses_labels(data, self.longest, self.n_threads):
@@ -174,9 +172,8 @@ class StageTrainer:
             listed = proposer.propose_all(Rows.of(data), self.n_threads, shown.tick)
         with self.stage("weights"), stage("classifiers") as shown:
             shown.tick(0.0, f"{data.n_labels:,} labels")
-            classifiers = ClassifierTrainer.of(
-                data, listed.labels, vectors, self.options, self.n_threads
-            )
+            rows = (data, listed.labels, vectors)
+            classifiers = ClassifierTrainer.of(*rows, self.options, self.n_threads)
             # Held-out rows are among the pairs at cost 0; the second solve only switches them on.
             used = np.ones(data.n_rows, dtype=bool)
             used[data.held_out] = False
@@ -319,6 +316,8 @@ class ClassifierTrainer:
     options : ClassifierOptions
     device : str
     n_threads : int
+    row_costs, label_costs : ndarray of float32
+        What the last solution charged for every row, times what for every label.
     """
 
     data: TrainingSet
@@ -327,6 +326,8 @@ class ClassifierTrainer:
     options: ClassifierOptions
     device: str
     n_threads: int
+    row_costs: NDArray[np.float32] = field(init=False)
+    label_costs: NDArray[np.float32] = field(init=False)
 
     def __post_init__(self) -> None:
         # Kept between two solves: w = sum_i a_i y_i x_i, so that they are the solution, and rows
@@ -368,6 +369,8 @@ class ClassifierTrainer:
 
     def _problem(self, rows: NDArray[np.bool_]) -> Problem:
         X, options = self.data.X, self.options
+        self.row_costs = np.where(rows, self.data.weights, 0.0).astype(np.float32)
+        self.label_costs = self._label_costs(rows)
         # Empty in the first solve; later only new rows and variables above 0 have to move.
         added = rows & ~self._solved if len(self._solved) else self._solved
         # |x_i|^2 + 1 is the diagonal of Q in the dual, the curvature of a step, for all labels.
@@ -377,8 +380,8 @@ class ClassifierTrainer:
             X.indices.astype(index_type(X.shape[1])),
             X.data.astype(np.float32, copy=False),
             squares,
-            np.where(rows, self.data.weights, 0.0).astype(np.float32),
-            self._label_costs(rows),
+            self.row_costs,
+            self.label_costs,
             added,
             self.offsets,
             DUAL_LOSSES.index(options.loss),
