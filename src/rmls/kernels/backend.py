@@ -140,6 +140,28 @@ class Backend(Protocol):
         """
         ...
 
+    def update_classifiers(
+        self,
+        problem: Problem,
+        pairs: Pairs,
+        old: Csr,
+        squares: Floats,
+        bias: Floats,
+        certainty: Floats,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int64], NDArray[Any], Floats]:
+        """Let the classifiers of some labels, by label in ``old``, learn from new rows.
+
+        ``squares`` is the mean square of every feature. ``bias`` and ``certainty``, of every label,
+        are moved in place. Labels without pairs stay as they are.
+
+        Returns
+        -------
+        lengths, indices, values : ndarray
+            The weights of all labels, label by label.
+        """
+        ...
+
     def score_lists(
         self, rows: Csr, weights: SparseWeights, listed: Labels, n_threads: int = 1
     ) -> Floats:

@@ -33,6 +33,7 @@ from rmls.kernels.cpu.ranker.listed import (
     rank_listed,
     score_listed,
 )
+from rmls.kernels.cpu.ranker.update import update_labels
 from rmls.kernels.cpu.sgd.alias import build_alias
 from rmls.kernels.cpu.sgd.arithmetic import slopes_of_scores
 from rmls.kernels.cpu.sgd.passes import VectorPasses
@@ -161,6 +162,29 @@ class CpuBackend:
         parts = run_parts(solve, pairwise(cuts), n_threads)
         lengths, indices, values = (np.concatenate(each) for each in zip(*parts, strict=True))
         return lengths, indices, values, bias
+
+    def update_classifiers(
+        self,
+        problem: Problem,
+        pairs: Pairs,
+        old: Csr,
+        squares: Floats,
+        bias: Floats,
+        certainty: Floats,
+        n_threads: int,
+    ) -> tuple[NDArray[np.int64], NDArray[Any], Floats]:
+        """Let the classifiers learn from new rows, each on one thread."""
+
+        def update(part: tuple[int, int]) -> tuple[Any, Any, Any]:
+            labels = np.arange(*part, dtype=np.int64)
+            updated: tuple[Any, Any, Any] = update_labels(
+                problem, pairs, old, labels, squares, bias, certainty
+            )
+            return updated
+
+        parts = run_parts(update, pairwise(cut_labels(pairs, n_threads)), n_threads)
+        lengths, indices, values = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return lengths, indices, values
 
     def score_lists(
         self, rows: Csr, weights: SparseWeights, listed: Labels, n_threads: int = 1

@@ -14,10 +14,16 @@ from rmls.core.options import check_choice, check_number, check_numbers, check_w
 from rmls.core.sparse import check_csr
 from rmls.kernels.arrays import ACTIVATIONS, N_TERMS, Params, SparseWeights
 from rmls.kernels.backend import Vectors
-from rmls.models.ranker.combination import N_BANDS, N_ENDS, Combination, Frequencies
+from rmls.models.ranker.combination import (
+    N_BANDS,
+    N_ENDS,
+    N_NAME_COLUMNS,
+    Combination,
+    Frequencies,
+)
 from rmls.models.ranker.label_index import read_index
 from rmls.models.ranker.scoring import LabelBlock, Proposer
-from rmls.models.ranker.sources import Background, Source
+from rmls.models.ranker.sources import Background, Silent, Source
 
 if TYPE_CHECKING:
     from rmls.models.ranker.ranker import RMLSRanker
@@ -46,6 +52,11 @@ def ranker_state(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[A
     if model._background is not None:
         arrays |= {f"background_{name}": part for name, part in vars(model._background).items()}
     fitted: dict[str, Any] = {name: getattr(model, f"{name}_") for name in NUMBERS}
+    if len(scorer.blocks) > 1 or model.former_labels_:
+        from rmls.models.ranker.live.archive import live_state
+
+        live, added = live_state(model)
+        fitted, arrays = fitted | live, arrays | added
     fitted |= {
         "activation": vectors.activation,
         "n_components": int(vectors.params.L.shape[1]),
@@ -67,6 +78,12 @@ def read_ranker(
     d, m = int(model.n_features_in_) - n_dense, model._space.n_labels
     if d < 1:
         raise InputError("all columns are dense ones")
+    n_added = fitted.get("n_added", 0)
+    check_whole("n_added", n_added, 0)
+    # Labels of the training; those added later come behind them.
+    n_first = m - n_added
+    if n_first < 1:
+        raise InputError("all labels were added later")
     check_whole("n_components", fitted["n_components"], 1)
     k = int(fitted["n_components"])
     check_choice("activation", fitted["activation"], ACTIVATIONS)
@@ -84,7 +101,7 @@ def read_ranker(
         archive,
         {
             "feature_bias": (np.float32, (k,)),
-            "label_bias": (np.float32, (m,)),
+            "label_bias": (np.float32, (n_first,)),
             "positives": (np.float64, (m,)),
             "theta": (np.float64, (N_BANDS, N_TERMS)),
             "knots": (np.float32, (3,)),
@@ -93,24 +110,31 @@ def read_ranker(
     arrays = archive.arrays
     model._frequencies = Frequencies(arrays["positives"], float(fitted["total_weight"]))
     # Archives of version 0.1 have none.
-    sources = _read_sources(fitted.get("sources", []), archive, (d, n_dense, m), model.precision)
+    sizes = (d, n_dense, n_first)
+    sources = _read_sources(fitted.get("sources", []), archive, sizes, model.precision)
     slopes, unseen = _read_slopes(archive, sources)
     model.combination_ = Combination(arrays["theta"], arrays["knots"], slopes, unseen)
     params = Params(
         unpack_vectors(archive, "features", (d, k)),
         arrays["feature_bias"],
-        unpack_vectors(archive, "labels", (m, k)),
+        unpack_vectors(archive, "labels", (n_first, k)),
         arrays["label_bias"],
     )
     model._background = _read_background(archive, d, k, m)
     # The means of the clusters are computed again from the vectors, so that both always agree.
     vectors = Vectors(params, fitted["activation"], model.device)
     index = read_index(archive, vectors, fitted["n_probe"])
-    weights = _read_weights(archive, d, m, PRECISIONS[model.precision])
+    weights = read_weights(archive, d, n_first, PRECISIONS[model.precision])
     # Archives of version 0.1 have a number as the option and none here.
     size = fitted.get("shortlist_size", model.shortlist_size)
     check_whole("shortlist_size", size, 1)
-    return (LabelBlock(Proposer(vectors, index, min(int(size), m), sources), weights),)
+    model.former_labels_ = {}
+    block = LabelBlock(Proposer(vectors, index, min(int(size), n_first), sources), weights)
+    if not n_added and "former_labels" not in fitted:
+        return (block,)
+    from rmls.models.ranker.live.archive import read_live
+
+    return block, *read_live(model, fitted, archive, block)
 
 
 def _sources_state(model: RMLSRanker) -> dict[str, NDArray[Any]]:
@@ -129,13 +153,16 @@ def _read_sources(
 ) -> tuple[Source, ...]:
     n_features, n_dense, n_labels = sizes
     # Names come first; dense columns may go without a source, after Ctrl-C.
-    if kinds not in ([], ["names"], *([["dense"], ["names", "dense"]] if n_dense else [])):
+    known: tuple[list[str], ...] = ([], ["names"], ["silent"])
+    if kinds not in (*known, *([*some, "dense"] for some in known if n_dense)):
         raise InputError(f"sources must be a list of known kinds; got {repr(kinds)[:60]}")
     sources: list[Source] = []
     if "names" in kinds:
         from rmls.models.ranker.names import read_names
 
         sources.append(read_names(archive, n_features, n_labels))
+    if "silent" in kinds:
+        sources.append(Silent(N_NAME_COLUMNS))
     if "dense" in kinds:
         from rmls.models.ranker.dense import read_dense
 
@@ -168,7 +195,7 @@ def _read_slopes(
     return archive.arrays["slopes"], archive.arrays.get("unseen")
 
 
-def _read_weights(archive: Archive, d: int, m: int, dtype: Any) -> SparseWeights:
+def read_weights(archive: Archive, d: int, m: int, dtype: Any) -> SparseWeights:
     """Read the sparse weights, refusing parts that do not belong together; they stay on disk."""
     kinds: dict[str, tuple[Any, tuple[int | None]]] = {
         "indptr": (np.int64, (d + 1,)),

@@ -103,16 +103,8 @@ class NameTrainer:
 
     def learn(self, data: TrainingSet) -> NameIndex:
         """Return the index of the names, each word weighted by how rare and how telling it is."""
-        words = self.names.words
         rarity = inverse_frequencies(data.X)
-        worth = self._worth(data)
-        kept = np.bincount(words.indices, minlength=words.shape[1]) <= MAX_NAMES
-        by_name = sparse.csr_matrix(
-            (kept[words.indices], words.indices, words.indptr), words.shape, dtype=np.float64
-        )
-        by_name.eliminate_zeros()
-        shares = _rows_over(_weighted(by_name, rarity * worth), 1)
-        cosines = _rows_over(_weighted(by_name, rarity), 2)
+        shares, cosines = weigh_names(self.names.words, rarity, self._worth(data))
         by_word, other = shares.tocsc(), cosines.tocsc()
         postings = NamePostings(
             by_word.indptr.astype(np.int64),
@@ -142,6 +134,19 @@ def inverse_frequencies(X: sparse.csr_matrix) -> NDArray[np.float64]:
     """Return the logarithm of how rare every feature is, and 1."""
     counts = np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
     return np.asarray(np.log((1 + X.shape[0]) / (1 + counts)) + 1)
+
+
+def weigh_names(
+    words: sparse.csr_matrix, rarity: NDArray[np.float64], worth: NDArray[np.float64]
+) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    """Return the part of its name that every word makes up, and its part of the name's vector."""
+    kept = np.bincount(words.indices, minlength=words.shape[1]) <= MAX_NAMES
+    by_name = sparse.csr_matrix(
+        (kept[words.indices], words.indices, words.indptr), words.shape, dtype=np.float64
+    )
+    by_name.eliminate_zeros()
+    shares = _rows_over(_weighted(by_name, rarity * worth), 1)
+    return shares, _rows_over(_weighted(by_name, rarity), 2)
 
 
 def _weighted(names: sparse.csr_matrix, weights: NDArray[np.float64]) -> sparse.csr_matrix:

@@ -35,6 +35,7 @@ from rmls.models.ranker.combination import (
     combine,
     plain_combination,
 )
+from rmls.models.ranker.live.methods import LiveLabels
 from rmls.models.ranker.scoring import (
     LabelBlock,
     ListedRows,
@@ -58,7 +59,7 @@ MIN_ROWS = 30
 SHORT, LONG = 150, 500
 
 
-class RMLSRanker(GivesLists, MultiLabelEstimator):
+class RMLSRanker(LiveLabels, GivesLists, MultiLabelEstimator):
     """Rank labels as well as one-vs-rest at a fraction of its cost, in two stages.
 
     An `RMLS` representation proposes a shortlist of labels for every row. A sparse linear
@@ -177,6 +178,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
     _frequencies: Frequencies
     _scorer: ListScorer
     _background: Background | None = None
+    former_labels_: dict[Any, str]
     _held_out: HeldOut | None = None
 
     n_components: int
@@ -275,7 +277,7 @@ class RMLSRanker(GivesLists, MultiLabelEstimator):
         return super()._fit_set(data)
 
     def _fit(self, data: TrainingSet) -> ListedRows:
-        self._frequencies = Frequencies.of(data)
+        self._frequencies, self.former_labels_ = Frequencies.of(data), {}
         trainer = self._make_trainer(data)
         self.seconds_ = trainer.seconds
         given = data.rows

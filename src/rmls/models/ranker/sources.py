@@ -163,6 +163,30 @@ class Source(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Silent:
+    """Says nothing: keeps the columns of a source where a block of labels has none."""
+
+    n_columns: int
+    kind = "silent"
+
+    def look(self, rows: Rows) -> int:
+        """Return the number of rows."""
+        return int(rows.X.shape[0])
+
+    def find(self, seen: int, most: int) -> NDArray[np.int32]:
+        """Return no label."""
+        return np.full((seen, 1), -1, np.int32)
+
+    def score(self, seen: int, labels: NDArray[np.int32]) -> Floats:
+        """Return zeros."""
+        return np.zeros((*labels.shape, self.n_columns), np.float32)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return nothing."""
+        return {}
+
+
 class SourceTrainer(Protocol):
     """What learns a source."""
 

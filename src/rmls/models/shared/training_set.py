@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, check_array
 
 from rmls.core.errors import InputError
-from rmls.core.labels import LabelSpace, read_labels
+from rmls.core.labels import LabelSpace, match_columns, read_labels
 from rmls.core.options import is_auto
 from rmls.core.sparse import (
     as_feature_csr,
@@ -324,6 +324,39 @@ def read_training_set(
     model.label_counts_ = label_counts(data.Y)
     model.n_samples_ = int(X.shape[0])
     return data
+
+
+class NewRows(NamedTuple):
+    """Further rows for a fitted model.
+
+    Attributes
+    ----------
+    X : CSR matrix of float32, shape (n_rows, n_features)
+    Y : CSR matrix of int32 ones, shape (n_rows, n_known + n_unknown)
+    unknown : list
+        Labels that the model does not have; they come last.
+    weights : ndarray of float64, shape (n_rows,)
+    """
+
+    X: sparse.csr_matrix
+    Y: sparse.csr_matrix
+    unknown: list[Any]
+    weights: Weights
+
+
+def read_new_rows(
+    model: MultiLabelEstimator, X: Any, y: Any, sample_weight: Any = None, label_names: Any = None
+) -> NewRows:
+    """Check further rows for a fitted model, whose labels may be new."""
+    if y is None and _is_dataset(X):
+        y, label_names = X.Y, X.label_names if label_names is None else label_names
+    features = read_features(model, X)
+    if label_names is None:
+        Y, unknown = model._space.read_truth(y)
+    else:
+        space, matrix = read_labels(y, names=label_names)
+        Y, unknown = match_columns(matrix, space.names, model._space.names)
+    return NewRows(features, Y, unknown, _read_weights(features, Y, sample_weight))
 
 
 def read_targets(y: Any, label_names: Any = None) -> tuple[LabelSpace, sparse.csr_matrix]:

@@ -1,0 +1,1 @@
+"""A fitted ranker goes on: labels come and go, and new rows are learned."""
