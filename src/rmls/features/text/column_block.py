@@ -87,10 +87,15 @@ class ColumnBlock:
         found.sum_duplicates()
         return found
 
-    def beside(self, rows: sparse.csr_matrix, scans: Sequence[ColumnScan]) -> sparse.csr_matrix:
+    def beside(
+        self,
+        rows: sparse.csr_matrix,
+        scans: Sequence[ColumnScan],
+        late: Sequence[sparse.csr_matrix] = (),
+    ) -> sparse.csr_matrix:
         """Return the rows of texts with these features behind them, of length 1 again.
 
-        The texts are scaled in their arrays.
+        The texts are scaled in their arrays. Late terms stand behind the features, scaled alike.
         """
         if sum(map(len, scans)) != rows.shape[0]:
             raise InputError("these texts were scanned without the columns; scan them again.")
@@ -99,9 +104,11 @@ class ColumnBlock:
         # Rows of texts have length 1, or no word.
         squares = (np.diff(rows.indptr) > 0) + np.asarray(own.multiply(own).sum(axis=1)).ravel()
         scale = 1 / np.sqrt(np.where(squares > 0, squares, 1))
-        for part in (rows, own):
+        for part in (rows, own, *late):
             part.data *= np.repeat(scale, np.diff(part.indptr)).astype(np.float32)
-        joined: sparse.csr_matrix = sparse.hstack([rows, own], format="csr", dtype=np.float32)
+        joined: sparse.csr_matrix = sparse.hstack(
+            [rows, own, *late], format="csr", dtype=np.float32
+        )
         return joined
 
 

@@ -114,11 +114,16 @@ class ScannedTexts:
     def __len__(self) -> int:
         return sum(map(len, self._scans or []))
 
-    def use_up(self) -> list[Scan]:
-        """Return the scans and let go of them."""
+    @property
+    def scans(self) -> list[Scan]:
+        """The scans, which stay."""
         if self._scans is None:
             raise InputError("these texts were used up; scan them again.")
-        scans, self._scans = self._scans, None
+        return self._scans
+
+    def use_up(self) -> list[Scan]:
+        """Return the scans and let go of them."""
+        scans, self._scans = self.scans, None
         return scans
 
     def divide(self, rows: NDArray[np.bool_]) -> tuple[ScannedTexts, ScannedTexts]:

@@ -14,6 +14,7 @@ from rmls.core.options import check_whole
 from rmls.core.sparse import is_row_pointer
 from rmls.features.text.characters import encode_pieces
 from rmls.features.text.column_block import ColumnBlock
+from rmls.features.text.late_terms import LateBlock, LateTerms
 from rmls.features.text.stem_table import StemTable
 from rmls.features.text.stems import check_language
 from rmls.features.text.term_block import TermBlock
@@ -23,7 +24,9 @@ from rmls.features.text.vocabulary import Vocabulary, hash_names
 from rmls.kernels.cpu.text.words import pair_codes
 
 Arrays = Mapping[str, NDArray[Any]]
-LEXICON, CATEGORIES = "lexicon", "categories"
+LEXICON, CATEGORIES, LATE = "lexicon", "categories", "late"
+# Rows, and calls that added terms: far below what their numbers can hold.
+MOST = 2_000_000_000
 
 
 def text_state(features: TextFeatures) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -47,6 +50,10 @@ def text_state(features: TextFeatures) -> tuple[dict[str, Any], dict[str, NDArra
     }
     if features._columns is not None:
         fitted["columns"], beside = _column_state(features._columns)
+        arrays |= beside
+    if features._late is not None:
+        # Without late terms archives stay as they were before there were any.
+        fitted[LATE], beside = _late_state(features._late)
         arrays |= beside
     return fitted, arrays
 
@@ -77,6 +84,8 @@ def restore_text(params: dict[str, Any], fitted: dict[str, Any], arrays: Arrays)
     features._stems = _read_stems(language, blocks[WORDS].vocabulary, arrays)
     features._blocks = blocks
     features._columns = _read_columns(features, fitted.get("columns"), arrays)
+    features._late = _read_late(features, fitted[LATE], arrays) if LATE in fitted else None
+    features._n_rows = None
     # Archives of version 0.1 have none.
     n_dense = fitted.get("n_dense", 0)
     check_whole("n_dense", n_dense, 0)
@@ -114,6 +123,47 @@ def _read_columns(features: TextFeatures, fitted: Any, arrays: Arrays) -> Column
     return ColumnBlock(roles, vocabulary, size, tuple(knots), weight)
 
 
+def _late_state(late: LateTerms) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    arrays = _spelled(f"late_{LEXICON}", late.stems.words)
+    arrays[f"late_{LEXICON}_stem"] = late.stems.stem_of
+    for kind, block in late.blocks.items():
+        arrays |= {f"late_{kind}_idf": block.terms.idf, f"late_{kind}_call": block.calls}
+        if block.terms.vocabulary is not None:
+            arrays |= _spelled(f"late_{kind}", block.terms.vocabulary)
+    return {"n_rows": late.n_rows}, arrays
+
+
+def _read_late(features: TextFeatures, fitted: Any, arrays: Arrays) -> LateTerms:
+    if features.hashing is not None or not isinstance(fitted, dict):
+        raise InputError("the terms that were added later do not fit the options")
+    n_rows = fitted.get("n_rows")
+    if type(n_rows) is not int or not 0 <= n_rows < MOST:
+        raise InputError("the number of rows that terms came from is damaged")
+    blocks = {kind: _read_late_block(kind, features, arrays) for kind in features._blocks}
+    words = blocks[WORDS].terms.vocabulary
+    stems = _read_stems(features.language_, words, arrays, "late_", features._stems)
+    late = LateTerms(n_rows, stems, blocks)
+    if not late.n_terms:
+        raise InputError("the terms that were added later are missing")
+    return late
+
+
+def _read_late_block(kind: str, features: TextFeatures, arrays: Arrays) -> LateBlock:
+    block = _read_block(kind, features, arrays, "late_")
+    calls = np.asarray(_take(arrays, f"late_{kind}_call", np.int32))
+    rising = (calls[1:] >= calls[:-1]).all() and ((calls > 0) & (calls < MOST)).all()
+    if len(calls) != len(block.idf) or not rising:
+        raise InputError(f"the order of the {kind} that were added later is damaged")
+    learned = features._blocks[kind].vocabulary
+    if (
+        learned is None
+        or block.vocabulary is None
+        or (learned.find(block.vocabulary.codes) >= 0).any()
+    ):
+        raise InputError(f"the {kind} that were added later are among those that were learned")
+    return LateBlock(block, calls)
+
+
 def _spelled(name: str, vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
     text, bounds = encode_pieces(vocabulary.names)
     return {f"{name}_text": text, f"{name}_bounds": bounds}
@@ -131,15 +181,15 @@ def _read_names(name: str, arrays: Arrays) -> list[str]:
         raise InputError(f"the {name} are no UTF-8 text") from None
 
 
-def _read_block(kind: str, features: TextFeatures, arrays: Arrays) -> TermBlock:
-    idf = np.asarray(_take(arrays, f"{kind}_idf", np.float32))
+def _read_block(kind: str, features: TextFeatures, arrays: Arrays, prefix: str = "") -> TermBlock:
+    idf = np.asarray(_take(arrays, f"{prefix}{kind}_idf", np.float32))
     if not (np.isfinite(idf) & (idf > 0)).all():
         raise InputError(f"the weights of the {kind} are damaged")
     if features.hashing is not None:
         if len(idf) != features.hashing:
             raise InputError(f"the {kind} have other columns than the options say")
         return TermBlock(None, idf)
-    names = _read_names(kind, arrays)
+    names = _read_names(f"{prefix}{kind}", arrays)
     codes = None
     if kind == PAIRS:
         both = [name.split(" ") for name in names]
@@ -154,14 +204,20 @@ def _read_block(kind: str, features: TextFeatures, arrays: Arrays) -> TermBlock:
     return TermBlock(vocabulary, idf)
 
 
-def _read_stems(language: str | None, stems: Vocabulary | None, arrays: Arrays) -> StemTable:
+def _read_stems(
+    language: str | None,
+    stems: Vocabulary | None,
+    arrays: Arrays,
+    prefix: str = "",
+    before: StemTable | None = None,
+) -> StemTable:
     if stems is None:
         return StemTable.of_language(language)
-    words = Vocabulary(_read_names(LEXICON, arrays))
-    stem_of = np.asarray(_take(arrays, "lexicon_stem", np.int32))
+    words = Vocabulary(_read_names(f"{prefix}{LEXICON}", arrays))
+    stem_of = np.asarray(_take(arrays, f"{prefix}{LEXICON}_stem", np.int32))
     if len(words) != len(stem_of) or not ((stem_of >= 0) & (stem_of < len(stems))).all():
         raise InputError("the stems of the words are damaged")
-    return StemTable(language, words, stems, stem_of)
+    return StemTable(language, words, stems, stem_of, before)
 
 
 def _take(arrays: Arrays, name: str, dtype: Any) -> NDArray[Any]:

@@ -8,7 +8,14 @@ import numpy as np
 
 from rmls.features.text.scanning import Scan
 from rmls.features.text.stems import find_language, stem_words
-from rmls.features.text.vocabulary import Codes, CodeTable, Numbers, Vocabulary, hash_names
+from rmls.features.text.vocabulary import (
+    Codes,
+    CodeTable,
+    Numbers,
+    Places,
+    Vocabulary,
+    hash_names,
+)
 
 
 class StemTable:
@@ -22,12 +29,20 @@ class StemTable:
     language : str or None
     words, stems : Vocabulary
     stem_of : ndarray of int32, shape (n_words,)
+    before : StemTable or None
+        The table of the training, where this one holds words that were added later.
     """
 
     def __init__(
-        self, language: str | None, words: Vocabulary, stems: Vocabulary, stem_of: Numbers
+        self,
+        language: str | None,
+        words: Vocabulary,
+        stems: Vocabulary,
+        stem_of: Numbers,
+        before: StemTable | None = None,
     ) -> None:
         self.language, self.words, self.stems, self.stem_of = language, words, stems, stem_of
+        self.before = before
 
     @classmethod
     def of_language(cls, language: str | None) -> StemTable:
@@ -65,13 +80,31 @@ class StemTable:
 
     def codes_of(self, scan: Scan) -> Codes:
         """Return the hash of the stem of every distinct word of a scan."""
-        numbers = self.words.find(scan.codes)
-        codes = np.empty(len(numbers), np.uint64)
-        known = numbers >= 0
-        codes[known] = self.stems.codes[self.stem_of[numbers[known]]]
-        new = scan.spell(np.flatnonzero(~known))
-        codes[~known] = hash_names(stem_words(self.language)(new))
+        codes = np.empty(len(scan.codes), np.uint64)
+        found, new = self._look_up(scan.codes)
+        for stems, places, numbers in found:
+            codes[places] = stems.codes[numbers]
+        codes[new] = hash_names(stem_words(self.language)(scan.spell(new)))
         return codes
+
+    def spell(self, scan: Scan, words: Places) -> list[str]:
+        """Return the stems of some of the distinct words of a scan."""
+        names = np.empty(len(words), object)
+        found, new = self._look_up(scan.codes[words])
+        for stems, places, numbers in found:
+            names[places] = [stems.names[number] for number in numbers.tolist()]
+        names[new] = stem_words(self.language)(scan.spell(words[new]))
+        return list(names)
+
+    def _look_up(self, codes: Codes) -> tuple[list[tuple[Vocabulary, Places, Numbers]], Places]:
+        """Return stems with the places of their words and their numbers, and what is not known."""
+        found, new = [], np.arange(len(codes))
+        for table in (self,) if self.before is None else (self.before, self):
+            numbers = table.words.find(codes[new])
+            known = numbers >= 0
+            found.append((table.stems, new[known], table.stem_of[numbers[known]]))
+            new = new[~known]
+        return found, new
 
     def keep(self, stems: Vocabulary) -> StemTable:
         """Return the table of the words whose stems are among ``stems``."""

@@ -12,7 +12,7 @@ from scipy import sparse
 from rmls.features.normalize import unit_rows
 from rmls.features.text.scanning import Rows
 from rmls.features.text.terms import CHARACTERS, PAIRS, WORDS, Terms
-from rmls.features.text.vocabulary import Codes, Vocabulary
+from rmls.features.text.vocabulary import Codes, CodeTable, Vocabulary
 from rmls.kernels.cpu.text.terms import count_terms, weigh_rows
 from rmls.kernels.cpu.text.words import number_words
 
@@ -43,9 +43,14 @@ class TermBlock:
 
     def weigh(self, rows: Rows) -> sparse.csr_matrix:
         """Return tf-idf rows of length 1 from counts, in their arrays."""
+        return self.weigh_and_tell(rows)[0]
+
+    def weigh_and_tell(self, rows: Rows) -> tuple[sparse.csr_matrix, Floats]:
+        """Return the same, and what every row was multiplied by: 0 where it is empty."""
         indptr, indices, counts = rows
-        weigh_rows(indptr, indices, counts, self.idf)
-        return sparse.csr_matrix((counts, indices, indptr), (len(indptr) - 1, len(self.idf)))
+        scales = weigh_rows(indptr, indices, counts, self.idf)
+        shape = (len(indptr) - 1, len(self.idf))
+        return sparse.csr_matrix((counts, indices, indptr), shape), scales
 
 
 @dataclass(frozen=True)
@@ -101,11 +106,15 @@ def choose_block(
             place[kept] = np.arange(len(kept))
             rows_with, vocabulary = rows_with[kept], vocabulary.keep(kept)
     n_rows = sum(len(indptr) - 1 for indptr, _, _ in counted)
-    idf = (np.log((1 + n_rows) / (1 + rows_with)) + 1).astype(np.float32)
-    return Chosen(TermBlock(vocabulary, idf), place)
+    return Chosen(TermBlock(vocabulary, rarity(n_rows, rows_with)), place)
 
 
-def count_columns(terms: Terms, vocabulary: Vocabulary | None, n_columns: int) -> Rows:
+def rarity(n_rows: int, rows_with: NDArray[np.int64]) -> Floats:
+    """Return the weights of terms that stand in so many of the rows."""
+    return (np.log((1 + n_rows) / (1 + rows_with)) + 1).astype(np.float32)
+
+
+def count_columns(terms: Terms, vocabulary: CodeTable | None, n_columns: int) -> Rows:
     """Return how often every term stands in every row, as the arrays of a CSR matrix."""
     numbers, first = number_words(terms.codes)
     columns = _find_columns(terms.codes[first], vocabulary, n_columns)
@@ -113,7 +122,7 @@ def count_columns(terms: Terms, vocabulary: Vocabulary | None, n_columns: int) -
     return rows
 
 
-def _find_columns(codes: Codes, vocabulary: Vocabulary | None, n_columns: int) -> NDArray[np.int32]:
+def _find_columns(codes: Codes, vocabulary: CodeTable | None, n_columns: int) -> NDArray[np.int32]:
     if vocabulary is None:
         return (codes % np.uint64(n_columns)).astype(np.int32)
     return vocabulary.find(codes)

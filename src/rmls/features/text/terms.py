@@ -87,6 +87,17 @@ def gather_characters(table: StemTable, shortest: int, longest: int) -> Vocabula
     return Vocabulary.spelled_late(codes, spell)
 
 
+def gather_terms(
+    kind: str, scans: Sequence[Scan], stems: StemTable, lengths: tuple[int, int] | None
+) -> Vocabulary:
+    """Return all terms of a kind in texts that the table was learned from."""
+    if kind == PAIRS:
+        return gather_pairs(scans, stems)
+    if kind == CHARACTERS and lengths is not None:
+        return gather_characters(stems, *lengths)
+    return stems.stems
+
+
 def find_kinds(
     stems: StemTable, pairs: bool, lengths: tuple[int, int] | None
 ) -> dict[str, Callable[[Scan], Terms]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,7 @@ from rmls.core.resources import count_threads, run_parts
 from rmls.features.text.column_block import ColumnBlock, learn_columns
 from rmls.features.text.columns import ColumnRoles, ColumnScan, scan_columns
 from rmls.features.text.inputs import read_again, read_field_weights, read_lengths, read_rows
-from rmls.features.text.scanning import (
-    Rows,
-    Scan,
-    ScannedTexts,
-    cut_pieces,
-    scan_names,
-    scan_rows,
-)
+from rmls.features.text.scanning import Rows, Scan, ScannedTexts, cut_pieces, scan_names, scan_rows
 from rmls.features.text.stem_table import StemTable
 from rmls.features.text.stems import check_language
 from rmls.features.text.term_block import (
@@ -37,17 +30,11 @@ from rmls.features.text.term_block import (
     spell_terms,
     stack_rows,
 )
-from rmls.features.text.terms import (
-    CHARACTERS,
-    PAIRS,
-    WORDS,
-    Terms,
-    find_kinds,
-    gather_characters,
-    gather_pairs,
-)
+from rmls.features.text.terms import WORDS, Terms, find_kinds, gather_terms
 from rmls.features.text.vectors import Encoder, check_vectors, put_beside, read_vectors, take_column
-from rmls.features.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from rmls.features.text.late_terms import LateTerms
 
 
 class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -138,6 +125,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     _stems: StemTable
     _blocks: dict[str, TermBlock]
     _columns: ColumnBlock | None
+    # What `add_terms` took up, and the rows of the training, which an archive does not say.
+    _late: LateTerms | None
+    _n_rows: int | None
 
     def __init__(
         self,
@@ -210,6 +200,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if roles.all:
             weight = float(self.column_weight)
             columns = learn_columns(texts.columns, roles, limits, self.hashing, weight)
+        self._late, self._n_rows = None, len(texts)
         scans = texts.use_up()
         named = scan_names(names)
         stems = StemTable.learn(scans, self.stem, named)
@@ -264,7 +255,11 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> sparse.csr_matrix:
         """Choose the terms and return the rows; every scan is let go when it was counted."""
         kinds, threads = self._kinds(stems), count_threads(self.n_jobs)
-        known = {kind: self._gather(kind, scans, stems) for kind in kinds}
+        lengths = self._sequence_lengths()
+        known = {
+            kind: None if self.hashing else gather_terms(kind, scans, stems, lengths)
+            for kind in kinds
+        }
         sizes = {
             kind: int(self.hashing or 1) if terms is None else len(terms)
             for kind, terms in known.items()
@@ -279,17 +274,12 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         counted: list[Any] = run_parts(count, range(len(scans)), threads)
         limits = (self.min_rows, self.max_terms)
-        wanted = {WORDS: np.concatenate([NO_NUMBERS, *map(stems.stems_of, named)])}
-        chosen = {
-            kind: choose_block(
-                known[kind],
-                [rows[kind] for rows in counted],
-                sizes[kind],
-                limits,
-                wanted.get(kind, NO_NUMBERS),
-            )
-            for kind in kinds
-        }
+        named_words = np.concatenate([NO_NUMBERS, *map(stems.stems_of, named)])
+        chosen = {}
+        for kind in kinds:
+            wanted = named_words if kind == WORDS else NO_NUMBERS
+            of_kind = [rows[kind] for rows in counted]
+            chosen[kind] = choose_block(known[kind], of_kind, sizes[kind], limits, wanted)
 
         def weigh(number: int) -> sparse.csr_matrix:
             rows, counted[number] = counted[number], None
@@ -301,19 +291,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._stems = StemTable.of_language(stems.language) if kept is None else stems.keep(kept)
         return stack_rows(parts, self.n_words_)
 
-    def _gather(self, kind: str, scans: list[Any], stems: StemTable) -> Vocabulary | None:
-        """Return all terms of a kind in the texts that are learned from."""
-        if self.hashing is not None:
-            return None
-        if kind == PAIRS:
-            return gather_pairs(scans, stems)
-        lengths = self._sequence_lengths()
-        if kind == CHARACTERS and lengths is not None:
-            return gather_characters(stems, *lengths)
-        return stems.stems
-
     def transform(self, X: Any) -> sparse.csr_matrix:
-        """Return the rows of texts; words and categories that were not learned do not count.
+        """Return the rows of texts; words and categories that are not known do not count.
 
         Returns
         -------
@@ -321,30 +300,57 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         weights, threads = self._read_weights(self.n_fields_), count_threads(self.n_jobs)
-        kinds = self._kinds(self._stems)
+        late, blocks = self._late, self._blocks
+        kinds = self._kinds(self._stems if late is None else late.stems)
 
-        def work(part: Any) -> sparse.csr_matrix:
+        def work(part: Any) -> list[sparse.csr_matrix]:
             scan = part if isinstance(part, Scan) else scan_rows(part, weights, self.pairs)
-            return join_kinds(
-                {
-                    kind: self._blocks[kind].transform(terms_of(scan))
-                    for kind, terms_of in kinds.items()
-                }
-            )
+            if late is not None:
+                return late.transform({kind: kinds[kind](scan) for kind in kinds}, blocks)
+            return [join_kinds({kind: blocks[kind].transform(kinds[kind](scan)) for kind in kinds})]
 
         if not isinstance(X, ScannedTexts):
             X = self._scan_again(X)
-        found = stack_rows(run_parts(work, X.use_up(), threads), self.n_words_)
-        found = found if self._columns is None else self._columns.beside(found, X.columns)
+        parts = run_parts(work, X.use_up(), threads)
+        found = stack_rows([part.pop(0) for part in parts], self.n_words_)
+        more = [] if late is None else [stack_rows([part.pop() for part in parts], late.n_terms)]
+        if self._columns is not None:
+            found = self._columns.beside(found, X.columns, more)
+        elif more:
+            found = sparse.hstack([found, *more], format="csr")
         return put_beside(found, X.vectors)
+
+    def add_terms(self, X: Any = None, names: Sequence[str] = (), min_rows: int = 1) -> int:
+        """Take up terms that are not known yet; return their number.
+
+        They get columns behind those of words, categories and numbers, before those of vectors.
+        Nothing else changes: see "Terms that come later" in docs/text.md.
+
+        Parameters
+        ----------
+        X : as for `transform`, optional
+            Texts whose words, and pairs and character sequences where these count, are added.
+        names : sequence of str
+            Texts that are no rows, such as the names of labels: their words are added, too.
+        min_rows : int
+            Terms in fewer rows of ``X`` are left out; those of names are not.
+
+        Examples
+        --------
+        >>> features = TextFeatures(stem="none").fit(["a tax", "the law"])
+        >>> features.add_terms(["a virus", "virus law"], names=["Covid-19"])
+        3
+        >>> features.get_feature_names_out().tolist()
+        ['a', 'tax', 'the', 'law', 'covid', '19', 'virus']
+        """
+        from rmls.features.text.new_terms import take_up
+
+        check_is_fitted(self)
+        return take_up(self, X, names, min_rows)
 
     def _scan_again(self, X: Any) -> ScannedTexts:
         """Return new rows; their texts are left as they are."""
-        if self.n_dense_ and self.encoder is None and self.vectors is None:
-            raise InputError(
-                "the model was trained with an encoder that no file can hold; set it again: "
-                "model.set_params(encoder=...)."
-            )
+        check_vectors(self.encoder, self.vectors, self.n_dense_)
         texts, given = take_column(X, self.vectors)
         rows, columns = read_again(texts, self.fields_, self.n_fields_, self.column_roles_)
         made = read_vectors(self.encoder, given, rows, self.n_dense_)
@@ -366,11 +372,12 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def n_terms_(self) -> int:
         """Number of columns before those of the vectors."""
-        return self.n_words_ + (0 if self._columns is None else self._columns.n_features)
+        n_late = 0 if self._late is None else self._late.n_terms
+        return self.n_words_ + n_late + (0 if self._columns is None else self._columns.n_features)
 
     @property
     def n_words_(self) -> int:
-        """Number of columns that stand for words, pairs of them and their parts."""
+        """Number of columns that stand for learned words, pairs of them and their parts."""
         return sum(len(block.idf) for block in self._blocks.values())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -382,6 +389,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         names = spell_terms(self._blocks)
         names.extend([] if self._columns is None else self._columns.names)
+        names.extend([] if self._late is None else self._late.names)
         names.extend(f"#vector {number}" for number in range(self.n_dense_))
         return np.asarray(names, dtype=object)
 

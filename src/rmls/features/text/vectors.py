@@ -20,8 +20,13 @@ Encoder = Callable[[list[str]], Any] | str | Path
 MAX_SHOWN = 60
 
 
-def check_vectors(encoder: Any, column: Any) -> None:
-    """Raise one sentence for options without meaning."""
+def check_vectors(encoder: Any, column: Any, n_dense: int = 0) -> None:
+    """Raise one sentence for options without meaning, or without those that a model needs."""
+    if n_dense and encoder is None and column is None:
+        raise InputError(
+            "the model was trained with an encoder that no file can hold; set it again: "
+            "model.set_params(encoder=...)."
+        )
     if column is not None and not (isinstance(column, str) and column):
         raise InputError(f"vectors must be the name of a column; got {column!r}.")
     if encoder is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+NO_CALL = 2**31 - 1
+
 
 @njit(cache=True, nogil=True)
 def count_words(tokens, ends, field_weights, n_words):
@@ -122,16 +124,69 @@ def _double(array):
 
 @njit(cache=True, nogil=True)
 def weigh_rows(indptr, indices, counts, weights):
-    """Turn counts into tf-idf rows of length 1, in place."""
+    """Turn counts into tf-idf rows of length 1, in place.
+
+    Returns
+    -------
+    scales : ndarray of float32, shape (n_rows,)
+        What every row was multiplied by, 0 where it has no term.
+    """
+    scales = np.zeros(len(indptr) - 1, np.float32)
     for row in range(len(indptr) - 1):
         total = 0.0
         for at in range(indptr[row], indptr[row + 1]):
-            # The tenth time says less than the first. Below one, in a field of little weight, the
-            # count itself: both are 1 there, and so is the slope.
-            count = counts[at]
-            counts[at] = (count if count < 1 else 1 + np.log(count)) * weights[indices[at]]
+            counts[at] = _damp(counts[at]) * weights[indices[at]]
             total += counts[at] * counts[at]
         if total > 0:
             scale = np.float32(1 / np.sqrt(total))
             for at in range(indptr[row], indptr[row + 1]):
                 counts[at] *= scale
+            scales[row] = scale
+    return scales
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _damp(count):
+    # The tenth time says less than the first. Below one, in a field of little weight, the count
+    # itself: both are 1 there, and so is the slope.
+    return count if count < 1 else 1 + np.log(count)
+
+
+@njit(cache=True, nogil=True)
+def weigh_late_rows(rows, weights, calls, scales):
+    """Turn counts of late terms into tf-idf, in place, by the scales of the terms before them.
+
+    A row without a scale gets length 1 by its terms of the first call: those of later calls then
+    change nothing for them.
+
+    Parameters
+    ----------
+    rows : tuple of indptr, indices and counts
+    weights : ndarray of float32, shape (n_terms,)
+    calls : ndarray of int32, shape (n_terms,)
+        Which call added the term; rising, so that the first term of a row is of the first call.
+    scales : ndarray of float32, shape (n_rows,)
+        As from `weigh_rows`.
+
+    Returns
+    -------
+    firsts : ndarray of int32, shape (n_rows,)
+        The call whose terms set the scale: 0 where it was given, `NO_CALL` where there is no term.
+    """
+    indptr, indices, counts = rows
+    firsts = np.zeros(len(scales), np.int32)
+    for row in range(len(scales)):
+        begin, end = indptr[row], indptr[row + 1]
+        for at in range(begin, end):
+            counts[at] = _damp(counts[at]) * weights[indices[at]]
+        scale = scales[row]
+        if scale == 0:
+            firsts[row] = calls[indices[begin]] if begin < end else NO_CALL
+            total = 0.0
+            for at in range(begin, end):
+                if calls[indices[at]] == firsts[row]:
+                    total += counts[at] * counts[at]
+            scale = np.float32(1 / np.sqrt(total)) if total > 0 else np.float32(1)
+        for at in range(begin, end):
+            counts[at] *= scale
+    return firsts
