@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, check_array
 
 from rmls.core.errors import InputError
-from rmls.core.labels import LabelSpace, match_columns, read_labels
+from rmls.core.labels import LabelSpace, read_labels
 from rmls.core.options import is_auto
 from rmls.core.sparse import (
     as_feature_csr,
@@ -238,7 +238,7 @@ def read_features(model: MultiLabelEstimator, X: Any, *, reset: bool = False) ->
 
 def _split_names(X: Any) -> tuple[Any, list[str] | None]:
     """Return features, and the names of their columns where they have some."""
-    if _is_dataset(X):
+    if is_dataset(X):
         return X.X, X.feature_names
     if not hasattr(X, "columns"):
         return X, None
@@ -247,8 +247,8 @@ def _split_names(X: Any) -> tuple[Any, list[str] | None]:
     return X, names_of(X)
 
 
-def _is_dataset(X: Any) -> bool:
-    # A `Dataset`, told by what it carries: models know nothing of data files.
+def is_dataset(X: Any) -> bool:
+    """Tell a `Dataset` by what it carries: models know nothing of data files."""
     return hasattr(X, "label_names") and hasattr(X, "feature_names")
 
 
@@ -310,11 +310,11 @@ def read_training_set(
 ) -> TrainingSet:
     """Check the options of the model and read what `fit` was given."""
     model._check_options()
-    if y is None and _is_dataset(X):
+    if y is None and is_dataset(X):
         y, label_names = X.Y, X.label_names if label_names is None else label_names
     X = read_features(model, X, reset=True)
     space, Y = read_targets(y, label_names)
-    weights = _read_weights(X, Y, sample_weight)
+    weights = read_weights(X, Y, sample_weight)
     known = None if observed is None else _read_observed(observed, Y)
     data = TrainingSet.of(X, Y, weights, known)
     _check_sizes(data.weights)
@@ -324,39 +324,6 @@ def read_training_set(
     model.label_counts_ = label_counts(data.Y)
     model.n_samples_ = int(X.shape[0])
     return data
-
-
-class NewRows(NamedTuple):
-    """Further rows for a fitted model.
-
-    Attributes
-    ----------
-    X : CSR matrix of float32, shape (n_rows, n_features)
-    Y : CSR matrix of int32 ones, shape (n_rows, n_known + n_unknown)
-    unknown : list
-        Labels that the model does not have; they come last.
-    weights : ndarray of float64, shape (n_rows,)
-    """
-
-    X: sparse.csr_matrix
-    Y: sparse.csr_matrix
-    unknown: list[Any]
-    weights: Weights
-
-
-def read_new_rows(
-    model: MultiLabelEstimator, X: Any, y: Any, sample_weight: Any = None, label_names: Any = None
-) -> NewRows:
-    """Check further rows for a fitted model, whose labels may be new."""
-    if y is None and _is_dataset(X):
-        y, label_names = X.Y, X.label_names if label_names is None else label_names
-    features = read_features(model, X)
-    if label_names is None:
-        Y, unknown = model._space.read_truth(y)
-    else:
-        space, matrix = read_labels(y, names=label_names)
-        Y, unknown = match_columns(matrix, space.names, model._space.names)
-    return NewRows(features, Y, unknown, _read_weights(features, Y, sample_weight))
 
 
 def read_targets(y: Any, label_names: Any = None) -> tuple[LabelSpace, sparse.csr_matrix]:
@@ -374,7 +341,7 @@ def read_more_rows(
         space, Y = read_labels(y, classes=classes)
     else:
         space, Y = model._space, model._space.read_more(y)
-    weights = _read_weights(X, Y, sample_weight)
+    weights = read_weights(X, Y, sample_weight)
     rows = np.flatnonzero(weights > 0)
     if len(rows):
         _check_sizes(weights)
@@ -385,9 +352,10 @@ def read_more_rows(
     return TrainingSet(X, Y, rows, weights[rows])
 
 
-def _read_weights(
+def read_weights(
     X: sparse.csr_matrix, Y: sparse.csr_matrix, sample_weight: Any
 ) -> NDArray[np.float64]:
+    """Return the weight of every row."""
     if X.shape[0] != Y.shape[0]:
         raise InputError(
             f"Y has {Y.shape[0]} rows but X has {X.shape[0]}; both need one row per sample."

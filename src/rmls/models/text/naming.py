@@ -57,7 +57,7 @@ def name_labels(y: Any, label_names: Any = None, label_text: Any = None) -> Name
         Labels that ``y`` does not have become labels without rows.
     """
     space, Y = read_targets(y, label_names)
-    text = LabelText((), ()) if label_text is None else _read(label_text)
+    text = LabelText((), ()) if label_text is None else read_text(label_text)
     # Every row of a 1-d y has its class: a class that none has is no class.
     called = text.align(space.names, add_others=not space.is_single)
     texts, owners = name_texts(called)
@@ -67,7 +67,8 @@ def name_labels(y: Any, label_names: Any = None, label_text: Any = None) -> Name
     return NamedLabels(replace(space, names=list(called.labels)), wider, called, texts, owners)
 
 
-def _read(label_text: Any) -> LabelText:
+def read_text(label_text: Any) -> LabelText:
+    """Return what labels are called, from a file too."""
     if not isinstance(label_text, str | Path):
         return as_label_text(label_text)
     from rmls.datasets import read_label_text

@@ -22,6 +22,7 @@ from rmls.features.text.text_features import TextFeatures
 from rmls.features.text.vectors import Encoder
 from rmls.models.ranker.ranker import RMLSRanker
 from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.text.live import LiveTexts
 from rmls.models.text.naming import NamedLabels, name_labels
 
 # Rows of texts that are words and numbers at the same time.
@@ -56,7 +57,7 @@ def _likely(row: list[RankedLabel], least: float) -> list[Suggestion]:
     return sorted(kept, key=lambda suggestion: -suggestion.probability)
 
 
-class TextRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TextRanker(LiveTexts, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Label texts: words become numbers, RMLSRanker ranks the labels, one model holds both.
 
     The words are those of `TextFeatures`; any other estimator may take the place of `RMLSRanker`.

@@ -23,14 +23,21 @@ from rmls.models.ranker.live.tables import (
     former,
     set_names,
     start_change,
+    widen,
 )
 from rmls.models.ranker.scoring import LabelBlock
-from rmls.models.shared.training_set import read_new_rows
+from rmls.models.shared.new_rows import read_new_rows
 
 if TYPE_CHECKING:
     from rmls.models.ranker.ranker import RMLSRanker
 
 Places = NDArray[np.int64]
+
+
+def widen_features(model: RMLSRanker, n_new: int) -> None:
+    """Put features behind those that the model knows; nothing is known of them."""
+    changed = start_change(model)
+    finish_change(model, changed, widen(changed, n_new))
 
 
 @dataclass(frozen=True)
