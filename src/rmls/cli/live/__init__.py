@@ -1,0 +1,1 @@
+"""`rmls learn` and `rmls labels`: a trained model goes on."""
