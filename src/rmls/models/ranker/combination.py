@@ -288,16 +288,16 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
     top = float(frequencies.positives.max(initial=1.0))
     # 30 columns: every term times the nearness to every band, so that one regression fits all;
     # and what further sources say, times the nearness to both ends.
-    design = np.hstack(
-        [
-            _times(bands(counts[use], top), terms),
-            _times(bands(counts[use], top, N_ENDS), more),
-        ]
-    )
+    near = bands(counts[use], top)
+    design = np.hstack([_times(near, terms), _times(bands(counts[use], top, N_ENDS), more)])
     theta = regress(design, relevant, weights, n_threads)
     shared, slopes = np.split(theta, [N_BANDS * N_TERMS])
+    # Labels of such frequencies may come later: what holds for the nearest holds for them.
+    found = np.flatnonzero(near.any(axis=0))
+    nearest = found[np.abs(np.arange(N_BANDS)[:, None] - found).argmin(axis=1)]
+    table = shared.reshape(N_BANDS, N_TERMS)[nearest]
     unseen = fit_unseen(held, frequencies, n_threads) if held.has_names else None
-    return Combination(shared.reshape(N_BANDS, N_TERMS), knots, slopes.reshape(N_ENDS, -1), unseen)
+    return Combination(table, knots, slopes.reshape(N_ENDS, -1), unseen)
 
 
 def _times(near: NDArray[np.float64], terms: Floats) -> Floats:

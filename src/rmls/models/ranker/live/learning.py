@@ -24,8 +24,6 @@ from rmls.models.ranker.trainer import ClassifierOptions
 if TYPE_CHECKING:
     from rmls.models.ranker.ranker import RMLSRanker
 
-# The mean of all rows stands for so many rows without a new label.
-BACKGROUND_COST = 20.0
 # Features that the mean of all rows is known by.
 USUAL_FEATURES = 1_000
 # Rows from which the probabilities of a model were learned, about: new ones count against these.
@@ -144,6 +142,8 @@ class Updater:
         Its certainty is moved.
     positives : ndarray of float64, shape (n_labels,)
         Weight of the rows of every label, the new ones among them.
+    total : float
+        Weight of all rows.
     maker : VectorMaker
     precision : str
     n_threads : int
@@ -152,6 +152,7 @@ class Updater:
     options: ClassifierOptions
     background: Background
     positives: NDArray[np.float64]
+    total: float
     maker: VectorMaker
     precision: str
     n_threads: int
@@ -166,6 +167,7 @@ class Updater:
             ClassifierOptions.of(changed),
             changed._background,
             changed._frequencies.positives,
+            changed._frequencies.total,
             VectorMaker.of(changed),
             changed.precision,
             count_threads(changed.n_jobs),
@@ -193,7 +195,8 @@ class Updater:
         wrong = sparse.vstack([new.rejected, last], format="csr")
         nobody = as_csr([], [], [0, 0], len(parts))
         pairs = pair_rows(sparse.vstack([new.Y, nobody], format="csr"), wrong)
-        costs = np.append(new.weights, BACKGROUND_COST)
+        # It stands for all rows so far.
+        costs = np.append(new.weights, self.total)
         problem = self._problem(X, costs, self.positives[part])
         if self.options.offset:
             hidden = block.proposer.vectors.hidden(X)
