@@ -55,6 +55,11 @@ for index in ("exact", "clusters"):
         model.save(sys.argv[2])
         again = rmls.load(sys.argv[2])
         np.testing.assert_allclose(again.decision_function(X), model.decision_function(X))
+        if isinstance(model, rmls.RMLSRanker):
+            before = again.decision_function(X)
+            again.add_labels(["later"], X=X[:3], y=[["later"]] * 3)
+            np.testing.assert_array_equal(again.decision_function(X)[:, :-1], before)
+            again.partial_fit(X[:9], np.column_stack([Y[:9], np.zeros(9, int)]))
 """
 
 

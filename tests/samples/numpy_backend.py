@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmls.kernels.arrays import Csr, NameMatches, Pairs
+from rmls.kernels.arrays import DUAL_LOSSES, Csr, NameMatches, Pairs
 
 
 def as_matrix(rows: Csr, n_columns: int) -> np.ndarray:
@@ -86,6 +86,29 @@ class NumpySelection:
         best = [sorted(sorted(pairs)[: self.k], key=lambda pair: pair[1]) for pairs in self.seen]
         labels = np.array([[label for _, label in row] for row in best], np.int32)
         return labels, np.array([[-score for score, _ in row] for row in best], np.float32)
+
+
+def _minimise(
+    X: np.ndarray,
+    target: np.ndarray,
+    costs: np.ndarray,
+    offsets: np.ndarray,
+    firm: np.ndarray,
+    start: np.ndarray,
+    problem: Any,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the minimum of a loss beside a parabola, and every row's curvature there."""
+    w = start.copy()
+    for _ in range(100):
+        z = target * (X @ w + offsets)
+        if problem.loss == DUAL_LOSSES.index("logistic"):
+            p = 1 / (1 + np.exp(np.clip(z, -50, 50)))
+            slopes, bend = -costs * p, costs * p * (1 - p)
+        else:
+            slopes, bend = -2 * costs * np.maximum(1 - z, 0), 2 * costs * (z < 1)
+        gradient = firm * (w - start) + X.T @ (slopes * target)
+        w -= np.linalg.solve(np.diag(firm) + (X * bend[:, None]).T @ X, gradient)
+    return w, bend
 
 
 class NumpyBackend:
@@ -171,6 +194,38 @@ class NumpyBackend:
         lengths, values = np.diff(weights.indptr), weights.data.astype(np.float32)
         indices = weights.indices.astype(problem.x_indices.dtype)
         return lengths, indices, values, table[:, -1].astype(np.float32)
+
+    def update_classifiers(
+        self,
+        problem: Any,
+        pairs: Pairs,
+        old: Csr,
+        squares: np.ndarray,
+        bias: np.ndarray,
+        certainty: np.ndarray,
+        n_threads: int,
+    ) -> tuple[np.ndarray, ...]:
+        """Newton steps on every label's objective, in the primal; features of no row stay."""
+        rows = Csr(problem.x_indptr, problem.x_indices.astype(np.int32), problem.x_data)
+        X, table = as_matrix(rows, len(squares)), as_matrix(old, len(squares)).astype(float)
+        for label, w in enumerate(table):
+            own = slice(*pairs.indptr[label : label + 2])
+            places = pairs.rows[own]
+            costs = problem.costs[places] * problem.label_costs[label]
+            offsets = problem.offsets[own] if len(problem.offsets) else np.zeros(len(places))
+            target = np.where(np.arange(len(places)) < pairs.n_relevant[label], 1.0, -1.0)
+            firm = 1 + (certainty[label] - 1) * squares + np.maximum(w, 0)
+            inside = np.column_stack([X[places], np.ones(len(places))])
+            start = np.append(w, bias[label])
+            found, curvature = _minimise(
+                inside, target, costs, offsets, np.append(firm, certainty[label]), start, problem
+            )
+            touched = (X[places] != 0).any(axis=0)
+            w[:] = np.where(touched & (np.abs(found[:-1]) < problem.prune), 0, found[:-1])
+            bias[label] = found[-1]
+            certainty[label] += curvature.sum()
+        weights = sparse.csr_matrix(table.astype(np.float32))
+        return np.diff(weights.indptr), weights.indices, weights.data
 
     def score_lists(
         self, rows: Csr, weights: Any, listed: np.ndarray, n_threads: int = 1
