@@ -12,6 +12,7 @@ from scipy import sparse
 from rmls.kernels.arrays import NamePostings, SparseWeights
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.archive import quantize, round_vectors, weights_by_feature
+from rmls.models.ranker.combination import N_NAME_COLUMNS
 from rmls.models.ranker.dense import DenseIndex
 from rmls.models.ranker.label_index import ClusterIndex, ExactIndex
 from rmls.models.ranker.names import NameIndex
@@ -184,7 +185,7 @@ def later_block(
     """Return the block of labels that come after ``n_first`` others, with lists of their own."""
     sources = tuple(
         NameIndex(parts.names.postings, len(parts))
-        if isinstance(source, NameIndex | Silent)
+        if source.n_columns == N_NAME_COLUMNS
         else Silent(source.n_columns)
         for source in first_block.proposer.sources
     )

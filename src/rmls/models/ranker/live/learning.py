@@ -92,8 +92,10 @@ def learn_examples(
     listed, _ = _look(changed, new.rows)
     wrong = _as_matrix(listed, new.Y.shape[1])
     new = replace(new, Y=_only(new.Y, labels), rejected=_only(wrong, labels))
-    frequencies = changed._frequencies
+    frequencies, others = changed._frequencies, np.delete(changed._frequencies.positives, labels)
     positives = frequencies.positives + new.weights @ new.Y
+    # How others are scored depends on the frequency of the most frequent label, which stays.
+    positives[labels] = np.minimum(positives[labels], others.max(initial=1.0))
     changed._frequencies = replace(frequencies, positives=positives)
     changed.label_counts_ = changed.label_counts_ + np.diff(new.Y.tocsc().indptr)
     updater = Updater.of(changed)
@@ -181,7 +183,7 @@ class Updater:
         if not block.first:
             return change_labels(block, parts, self.precision)
         hidden = block.proposer.vectors.hidden(own.rows.X)
-        before = self.positives[block.first : stop] - own.weights @ own.Y
+        before = np.maximum(self.positives[block.first : stop] - own.weights @ own.Y, 0.0)
         parts = self._move_vectors(parts, hidden, own, before)
         return later_block(block, parts, self.precision, block.first)
 
