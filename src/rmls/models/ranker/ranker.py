@@ -15,6 +15,7 @@ from rmls.core.options import (
     Option,
     anything,
     choice,
+    flag,
     is_auto,
     number,
     positive,
@@ -26,7 +27,6 @@ from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads, keeps_to_n_jobs
 from rmls.decide import Rule
 from rmls.kernels.arrays import DUAL_LOSSES, Mixture
-from rmls.kernels.backend import Vectors
 from rmls.models.ranker.archive import PRECISIONS, quantize, ranker_state, read_ranker
 from rmls.models.ranker.combination import (
     Combination,
@@ -35,6 +35,7 @@ from rmls.models.ranker.combination import (
     combine,
     plain_combination,
 )
+from rmls.models.ranker.kept_rows import KeptRows, read_kept_rows
 from rmls.models.ranker.live.methods import LiveLabels
 from rmls.models.ranker.scoring import (
     LabelBlock,
@@ -45,6 +46,7 @@ from rmls.models.ranker.scoring import (
 )
 from rmls.models.ranker.sources import Background, Rows, make_sources
 from rmls.models.ranker.trainer import HELD_OUT_ROWS, ClassifierOptions, StageTrainer, make_members
+from rmls.models.ranker.why import Explains
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sampling import count_rows
 from rmls.models.shared.estimator import MultiLabelEstimator
@@ -59,7 +61,7 @@ MIN_ROWS = 30
 SHORT, LONG = 150, 500
 
 
-class RMLSRanker(LiveLabels, GivesLists, MultiLabelEstimator):
+class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     """Rank labels as well as one-vs-rest at a fraction of its cost, in two stages.
 
     An `RMLS` representation proposes a shortlist of labels for every row. A sparse linear
@@ -107,6 +109,8 @@ class RMLSRanker(LiveLabels, GivesLists, MultiLabelEstimator):
         point of the precision expected at 1, 3 and 5, and at most 1; 0 for a 1-d ``y``.
     precision : {"float32", "int16", "int8"}, default="float32"
         Numbers of weights and vectors: 4, 2 or 1 byte.
+    keep_rows : bool, default=False
+        Keep the training rows in the model, for `similar_rows`.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
         How raw features are scaled; see `rmls.features.fit_normalizer`.
     decision : str, float or Rule, default="f1"
@@ -196,6 +200,7 @@ class RMLSRanker(LiveLabels, GivesLists, MultiLabelEstimator):
     dense_columns: int
     tail: float | str
     precision: str
+    keep_rows: bool
 
     _options: ClassVar[dict[str, Option]] = {
         "n_components": whole(1),
@@ -213,6 +218,7 @@ class RMLSRanker(LiveLabels, GivesLists, MultiLabelEstimator):
         "dense_columns": whole(0),
         "tail": number().or_auto(),
         "precision": choice(*PRECISIONS),
+        "keep_rows": flag(),
     }
 
     def __init__(
@@ -233,6 +239,7 @@ class RMLSRanker(LiveLabels, GivesLists, MultiLabelEstimator):
         dense_columns: int = 0,
         tail: float | str = "auto",
         precision: str = "float32",
+        keep_rows: bool = False,
         normalize: str = "auto",
         decision: str | float | Rule = "f1",
         calibration: str | None = "auto",
@@ -284,6 +291,7 @@ class RMLSRanker(LiveLabels, GivesLists, MultiLabelEstimator):
         with trainer.stage("features"):
             X, dense = Rows.split(data.X, int(self.dense_columns))
             data = self._normalized(replace(data, X=X, dense=dense)).compact()
+        self._kept_rows = KeptRows.of(data, given) if self.keep_rows else None
         stages, held = self._train(trainer, data)
         self._background = Background.of(data, stages.proposer.vectors, trainer.classifiers)
         # For a review of the model, by the numbers of the rows as they were given.
@@ -381,19 +389,9 @@ class RMLSRanker(LiveLabels, GivesLists, MultiLabelEstimator):
     # -- fitted values ---------------------------------------------------------------------------
 
     @property
-    def representation_(self) -> Vectors:
-        """The vectors that propose."""
-        return self._scorer.proposer.vectors
-
-    @property
     def shortlist_size_(self) -> int:
         """Number of labels on every list."""
         return self._scorer.size
-
-    @property
-    def n_weights_(self) -> int:
-        """Number of weights of all classifiers."""
-        return sum(len(block.weights.values) for block in self._scorer.blocks)
 
     # -- archive ---------------------------------------------------------------------------------
 
@@ -402,7 +400,9 @@ class RMLSRanker(LiveLabels, GivesLists, MultiLabelEstimator):
         return {**super().__getstate__(), "_held_out": None}
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return ranker_state(self)
+        fitted, arrays = ranker_state(self)
+        return fitted, arrays | ({} if self._kept_rows is None else self._kept_rows.arrays())
 
     def _restore(self, fitted: dict[str, Any], archive: Archive) -> None:
         self._set_scorer(*read_ranker(self, fitted, archive))
+        self._kept_rows = read_kept_rows(self, archive) if self.keep_rows else None
