@@ -24,6 +24,7 @@ from rmls.models.ranker.ranker import RMLSRanker
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.text.live import LiveTexts
 from rmls.models.text.naming import NamedLabels, name_labels
+from rmls.models.text.why import ExplainsTexts, keep_texts, list_beginnings
 
 # Rows of texts that are words and numbers at the same time.
 BLOCK_ROWS = 4096
@@ -57,7 +58,7 @@ def _likely(row: list[RankedLabel], least: float) -> list[Suggestion]:
     return sorted(kept, key=lambda suggestion: -suggestion.probability)
 
 
-class TextRanker(LiveTexts, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Label texts: words become numbers, RMLSRanker ranks the labels, one model holds both.
 
     The words are those of `TextFeatures`; any other estimator may take the place of `RMLSRanker`.
@@ -226,6 +227,8 @@ class TextRanker(LiveTexts, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self._check_options()
         features, estimator = self._make_features(), self._make_estimator()
         named = self._name_labels(estimator, y, label_names, label_text)
+        keeps = getattr(estimator, "keep_rows", False)
+        X = list(X) if keeps and hasattr(X, "__next__") else X
         rows = features.fit_transform(X, names=() if named is None else named.texts)
         if not rows.nnz:
             raise InputError("the texts hold no words to learn from.")
@@ -238,6 +241,8 @@ class TextRanker(LiveTexts, ClassifierMixin, BaseEstimator):  # type: ignore[mis
             labels = y if named.space.is_single else named.Y
             estimator.fit(rows, labels, sample_weight, named.space.names, named.words(features))
             estimator._space = named.space
+        if keeps:
+            keep_texts(estimator, list_beginnings(self, X))
         self.features_, self.estimator_ = features, estimator
         return self
 
