@@ -15,6 +15,7 @@ from rmls.cli.convert import convert
 from rmls.cli.datasets import datasets_app
 from rmls.cli.demo.command import demo
 from rmls.cli.evaluate import TakesFile, evaluate
+from rmls.cli.explain import explain
 from rmls.cli.live.labels import labels_app
 from rmls.cli.live.learn import learn
 from rmls.cli.methods import methods
@@ -41,6 +42,7 @@ app.command(cls=ExplainsShortcuts)(train)
 app.command()(suggest)
 app.command()(learn)
 app.add_typer(labels_app, name="labels")
+app.command()(explain)
 app.command()(methods)
 app.command()(predict)
 app.command(cls=TakesFile)(evaluate)

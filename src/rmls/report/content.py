@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rmls.report.markup import Markup
 from rmls.report.tables import Table
+
+# Steps that readers can tell apart, and the share of the first one that is not shown.
+LEVELS, FAINT = 4, 0.2
 
 
 class Panel(NamedTuple):
@@ -67,8 +71,29 @@ class Code(NamedTuple):
     text: str
 
 
+class Piece(NamedTuple):
+    """A piece of a text and how far it stands out: 1 is all for something, -1 all against it."""
+
+    text: str
+    strength: float = 0.0
+    tip: str = ""
+
+    @property
+    def level(self) -> int:
+        """The strength in steps, from -`LEVELS` to `LEVELS`; 0 does not stand out."""
+        step = math.ceil(min(abs(self.strength), 1.0) * LEVELS - FAINT)
+        return int(math.copysign(max(step, 0), self.strength))
+
+
+class Marked(NamedTuple):
+    """A text in which some pieces stand out, with a title where there are several texts."""
+
+    pieces: list[Piece]
+    title: str = ""
+
+
 # A union and not a base class: two writers, HTML and Markdown, must know every kind.
-Part = str | Facts | Bullets | Code | Table | Figure
+Part = str | Facts | Bullets | Code | Marked | Table | Figure
 
 
 @dataclass

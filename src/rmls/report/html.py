@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rmls.report.charts.marks import legend_mark
-from rmls.report.content import Bullets, Code, Facts, Figure, Part, Section
+from rmls.report.content import Bullets, Code, Facts, Figure, Marked, Part, Piece, Section
 from rmls.report.markup import NOTHING, Markup, element, escape
 from rmls.report.tables import Table, TableCell
 
@@ -32,6 +32,8 @@ def part_html(part: Part) -> Markup:
         return element("ul", *lines)
     if isinstance(part, Code):
         return element("pre", element("code", escape(part.text)))
+    if isinstance(part, Marked):
+        return _marked(part)
     return figure_html(part) if isinstance(part, Figure) else table_html(part)
 
 
@@ -41,6 +43,19 @@ def _facts(facts: Facts) -> Markup:
         for name, text in facts.pairs
     ]
     return element("dl", *pairs)
+
+
+def _marked(text: Marked) -> Markup:
+    title = [element("h3", escape(text.title))] if text.title else []
+    return element("div", *title, element("p", *map(_piece, text.pieces)), class_="marked")
+
+
+def _piece(piece: Piece) -> Markup:
+    if not piece.level:
+        return escape(piece.text)
+    side = "for" if piece.level > 0 else "against"
+    kind = f"{side} level{abs(piece.level)}"
+    return element("mark", escape(piece.text), class_=kind, title=piece.tip or None)
 
 
 def figure_html(figure: Figure) -> Markup:

@@ -9,6 +9,7 @@ from rmls.report.content import (
     Code,
     Facts,
     Figure,
+    Marked,
     Part,
     Report,
     Section,
@@ -51,9 +52,21 @@ def _part(part: Part) -> str:
         return "\n".join(f"- **{plain(name)}**{_rest(text)}" for name, text in part.lines)
     if isinstance(part, Code):
         return _code(part.text)
+    if isinstance(part, Marked):
+        return _marked(part)
     if isinstance(part, Figure):
         return _figure(part)
     return _table(part)
+
+
+def _marked(text: Marked) -> str:
+    """Bold for the stronger pieces: Markdown has no colours."""
+    title = f"### {plain(text.title)}\n\n" if text.title else ""
+    pieces = [
+        f"**{plain(piece.text)}**" if abs(piece.level) > 1 else plain(f"|{piece.text}|")[1:-1]
+        for piece in text.pieces
+    ]
+    return title + "".join(pieces)
 
 
 def _rest(text: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from rmls.report.content import Bullets, Code, Facts, Figure, Part, Report
+from rmls.report.content import Bullets, Code, Facts, Figure, Marked, Part, Report
 from rmls.report.tables import Table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
+    from rich.text import Text
 
 GAP = 2
 STYLES = {
@@ -50,8 +51,22 @@ def _print_part(console: Console, part: Part) -> None:
     elif isinstance(part, Bullets):
         for first, text in part.lines:
             console.print(Text.assemble((first, "bold"), text))
+    elif isinstance(part, Marked):
+        console.print(_marked(part))
     else:
         print_tables(console, part.data if isinstance(part, Figure) else [part])
+
+
+def _marked(text: Marked) -> Text:
+    """Return a text in the colours of the terminal, whatever its theme makes of them."""
+    from rich.text import Text
+
+    shown = Text(f"{text.title}\n" if text.title else "", style="")
+    for piece in text.pieces:
+        colour = "green" if piece.level > 0 else "red"
+        style = ("", colour, f"bold {colour}", f"black on {colour}", f"bold black on {colour}")
+        shown.append(piece.text, style[abs(piece.level)])
+    return shown
 
 
 def print_tables(console: Console, tables: list[Table]) -> None:

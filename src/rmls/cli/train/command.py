@@ -23,6 +23,7 @@ from rmls.cli.train.options import (
     METHOD,
     ONLY_RMLS,
     EarlyStopping,
+    KeepRows,
     Method,
     NoReport,
     NoValidation,
@@ -222,6 +223,7 @@ def train(
     early_stopping: EarlyStopping = False,
     test_share: TestShare = None,
     no_report: NoReport = False,
+    keep_rows: KeepRows = False,
     resume: Resume = False,
     overwrite: options.Overwrite = False,
     part: options.PartOption = None,
@@ -258,7 +260,8 @@ def train(
     # --set comes last and wins over a shortcut.
     columns = list(_list_columns({"--categories": categories, "--numbers": numbers}))
     columns += _list_vectors(features, encoder)
-    given = [*_list_given(shortcuts, stopping), *parse_settings(settings or [])]
+    kept = [Given("--keep-rows", "keep_rows", "true")] if keep_rows else []
+    given = [*_list_given(shortcuts, stopping), *kept, *parse_settings(settings or [])]
     estimator = find_estimator(method)
     names = texts.Names(label_text, no_names)
     reading = texts.Reading(

@@ -76,3 +76,13 @@ NoReport = Annotated[
         rich_help_panel=HELD_OUT,
     ),
 ]
+
+
+KeepRows = Annotated[
+    bool,
+    typer.Option(
+        "--keep-rows",
+        help="Keep the training rows in MODEL, of texts the beginnings, for rmls explain.",
+        rich_help_panel=METHOD,
+    ),
+]

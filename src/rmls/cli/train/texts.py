@@ -45,12 +45,15 @@ class TextRun(Run):
         Fitted to the training texts when they are loaded.
     reports : bool
         Whether a report is made of rows that the model had not seen.
+    beginnings : list of str
+        Of the training texts, where the model keeps its rows.
     """
 
     reading: Reading = field(default_factory=Reading)
     names: Names = field(default_factory=Names)
     features: TextFeatures = field(default_factory=TextFeatures)
     reports: bool = True
+    beginnings: list[str] = field(default_factory=list)
 
     def load(self, training: Training) -> Rows:
         """Return the rows as numbers, and tell the model how many of these are vectors."""
@@ -70,13 +73,18 @@ class TextRun(Run):
             raise InputError("--part is for data sets that are split; a table of texts is not.")
         features = self.features
         labels: list[list[str]] = []
-        texts = features.scan(self._labelled(labels))
+        keeps = getattr(training.model, "keep_rows", False)
+        texts = features.scan(
+            self._noted(self._labelled(labels)) if keeps else self._labelled(labels)
+        )
         _check_repeated(self.data, labels)
         name = Path(self.data).name
         if training.division is None:
             return Rows(self._fit(training, texts, labels, name), Part.ALL, None, None)
         is_test = _choose_test_rows(labels, *training.division)
         for_test, for_training = texts.divide(is_test)
+        if keeps:
+            self.beginnings[:] = [self.beginnings[row] for row in (~is_test).nonzero()[0].tolist()]
         own = [names for names, test in zip(labels, is_test, strict=True) if not test]
         train = self._fit(training, for_training, own, f"{name}/train")
         kept = [names for names, test in zip(labels, is_test, strict=True) if test]
@@ -110,6 +118,16 @@ class TextRun(Run):
         if len(labels) < n_rows:
             left = count(n_rows - len(labels), "row")
             self.say("note", f"{left} without labels left out; rmls suggest can label them")
+
+    def _noted(self, chunks: Iterator[dict[str, list[Any]]]) -> Iterator[dict[str, list[Any]]]:
+        """Pass rows on and note how their texts begin."""
+        from rmls.models.ranker.kept_rows import text_beginning
+
+        beside = (*(self.features.categories or ()), *(self.features.numbers or ()))
+        for columns in chunks:
+            fields = [cells for name, cells in columns.items() if name not in beside]
+            self.beginnings.extend(text_beginning(row) for row in zip(*fields, strict=True))
+            yield columns
 
     def _fit(
         self, training: Training, texts: ScannedTexts, labels: list[list[str]], name: str
@@ -175,6 +193,10 @@ class TextRun(Run):
         """Return the model that takes texts, from one that takes their numbers."""
         from rmls.models.text.text_ranker import TextRanker
 
+        if self.beginnings:
+            from rmls.models.text.why import keep_texts
+
+            keep_texts(model, self.beginnings)
         return TextRanker.assemble(self.features, model, use_names=not self.names.unused)
 
 
