@@ -93,7 +93,8 @@ class Explanation:
     dense : float
         What dense columns add.
     remainder : float
-        What bends in the activation of the vectors leave; 0 along a path.
+        What bends in the activation of the vectors leave. Along a path that is nothing, but for
+        the rounding of the product of the vectors in the ranking.
 
     Notes
     -----

@@ -25,8 +25,8 @@ class Pair(NamedTuple):
     Attributes
     ----------
     label : int
-    score : float or None
-        The score that ranks; None where the label is not listed.
+    score, other : float or None
+        The score that ranks, and that of the vectors in it; None where the label is not listed.
     x : ndarray of shape (n_in_row,)
         The features that the row has.
     own, own_bias
@@ -47,6 +47,7 @@ class Pair(NamedTuple):
 
     label: int
     score: float | None
+    other: float | None
     x: Doubles
     own: Doubles
     own_bias: float
@@ -88,7 +89,8 @@ class Parts(NamedTuple):
 def pair_scores(scorer: ListScorer, rows: Rows, label: int | None, k: int) -> list[Pair]:
     """Return what a scorer knows of one normalised row and a label, or the best ``k`` listed."""
     found, combined = scorer.score(rows, scorer.mixture)
-    listed = dict(zip(found.labels[0].tolist(), combined[0].tolist(), strict=True))
+    scores = zip(combined[0].tolist(), found.scores[0].tolist(), strict=True)
+    listed = dict(zip(found.labels[0].tolist(), scores, strict=True))
     if label is None:
         backend = get_backend(scorer.proposer.vectors.device)
         best, _ = backend.rank_lists(found.labels, combined, min(k, len(listed)))
@@ -97,7 +99,7 @@ def pair_scores(scorer: ListScorer, rows: Rows, label: int | None, k: int) -> li
         wanted = [label]
     more = _more(scorer, rows, found.labels, wanted)
     return [
-        _read_pair(scorer, rows, each, listed.get(each), said)
+        _read_pair(scorer, rows, each, listed.get(each, (None, None)), said)
         for each, said in zip(wanted, more, strict=True)
     ]
 
@@ -118,7 +120,11 @@ def label_vectors(scorer: ListScorer) -> NDArray[np.float32]:
 
 
 def _read_pair(
-    scorer: ListScorer, rows: Rows, label: int, score: float | None, more: Doubles
+    scorer: ListScorer,
+    rows: Rows,
+    label: int,
+    scores: tuple[float | None, float | None],
+    more: Doubles,
 ) -> Pair:
     vectors, features = scorer.proposer.vectors, rows.X.indices
     params, boosted = vectors.params, scorer.mixture.coefficients[label].astype(np.float64)
@@ -126,7 +132,8 @@ def _read_pair(
     names = _names_source(scorer)
     return Pair(
         label=label,
-        score=score,
+        score=scores[0],
+        other=scores[1],
         x=rows.X.data.astype(np.float64),
         own=_weights_at(scorer.weights, features, label),
         own_bias=float(scorer.weights.bias[label]),
@@ -196,7 +203,8 @@ def split_score(pair: Pair, *, path: bool = True) -> Parts:
 
     A line with bends is shared by what it is a function of through its mean slope between the
     value without any feature and the value of the row. So is the activation of the vectors along
-    a ``path``; its slope at the row leaves a remainder.
+    a ``path``; its slope at the row leaves a remainder. So does the single precision of the inner
+    product that ranks.
     """
     t, x = pair.coefficients, pair.x
     weighted = x * pair.own
@@ -206,6 +214,9 @@ def split_score(pair: Pair, *, path: bool = True) -> Parts:
     inner = pair.b + x @ pair.W
     change = float(pair.L @ (_activate(inner, pair.activation) - before))
     empty = pair.c + float(pair.L @ before)
+    if pair.other is not None:
+        # Slopes of hundreds, of frequencies without such pairs, make a rounded inner product count.
+        change = pair.other - empty
     other_slope = mean_slope(t[4:6], pair.knots[2:], empty, empty + change)
     slopes = activation_slopes(pair.b, inner, pair.activation, path=path)
     moved = x * (pair.W @ (pair.L * slopes))
