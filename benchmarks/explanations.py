@@ -25,6 +25,7 @@ import os
 import time
 import warnings
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -151,15 +152,12 @@ def interval(values):
 def deletion_table(name, model, texts, n_rows, n_draws):
     rng = np.random.default_rng(1)
     chosen = [texts[number] for number in rng.permutation(len(texts))[: 2 * n_rows]]
-    rows = [row for text in chosen if (row := drops(model, text, rng, n_draws)) is not None][
-        :n_rows
-    ]
+    found = (drops(model, text, rng, n_draws) for text in chosen)
+    rows = list(islice((row for row in found if row is not None), n_rows))
     chance = np.mean([row[0] for row in rows])
     median = np.median([row[1] for row in rows])
-    print(
-        f"\n{name}: {len(rows)} test texts of {median:.0f} different words in the middle,", end=" "
-    )
-    print(f"mean probability of the best label {chance:.3f}; how much it falls\n")
+    print(f"\n{name}: {len(rows)} test texts, the middle one of {median:.0f} different words;")
+    print(f"mean probability of the best label {chance:.3f}, and how much it falls\n")
     print("| words taken out | " + " | ".join(map(str, REMOVED)) + " |")
     print("|---|" + "--:|" * len(REMOVED))
     for method in dict.fromkeys(method for method, _ in rows[0][2]):

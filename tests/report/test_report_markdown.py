@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rmls.report.content import Bullets, Code, Facts, Figure, Report, Section
+from rmls.report.content import Bullets, Code, Facts, Figure, Marked, Piece, Report, Section
 from rmls.report.markdown import plain, to_markdown
 from rmls.report.tables import Table, TableCell
 
@@ -22,6 +22,7 @@ def test_every_kind_of_part_is_written() -> None:
         Facts([("Commit", "abc")]),
         Bullets([("enron", ": best F")]),
         Code("rmls bench"),
+        Marked([Piece("The "), Piece("levy", 0.9), Piece(" on "), Piece("b*", -0.1)], "title"),
         Figure("Figure", [], "How to read it.", [table], note="stand-in"),
     )
     for line in (
@@ -31,6 +32,8 @@ def test_every_kind_of_part_is_written() -> None:
         "- Commit: abc",
         "- **enron**: best F",
         "rmls bench",
+        "### title",
+        "The **levy** on b\\*",
         "### Figure (stand-in)",
         "How to read it.",
         "| RMLS | **0.6** |",

@@ -8,7 +8,18 @@ from xml.etree import ElementTree
 import pytest
 
 from rmls.report.charts.dots import DotRow, dot_chart
-from rmls.report.content import Bullets, Code, Facts, Figure, Key, Panel, Report, Section
+from rmls.report.content import (
+    Bullets,
+    Code,
+    Facts,
+    Figure,
+    Key,
+    Marked,
+    Panel,
+    Piece,
+    Report,
+    Section,
+)
 from rmls.report.output import write_report
 from rmls.report.tables import Mark, Table, TableCell, table_row
 
@@ -38,6 +49,18 @@ def test_every_part_finds_its_place_on_the_page(tmp_path: Path) -> None:
     assert section.find(f".//figure//{SVG}svg/{SVG}title").text == "a chart"  # type: ignore[union-attr]
     assert section.find(".//details//table") is not None
     assert [link.attrib["href"] for link in page.iter("a")] == ["#first", "#last"]
+
+
+def test_marked_pieces_have_a_side_a_level_and_a_tip(tmp_path: Path) -> None:
+    pieces = [Piece("A <tax>", 1.0, "+2.00"), Piece(" on "), Piece("boats", -0.3), Piece("!", 0.01)]
+    text = page_of(tmp_path, Marked(pieces, "body")).find(".//div[@class='marked']")
+    assert text is not None
+    assert text.findtext("h3") == "body"
+    assert "".join(text.itertext()) == "bodyA <tax> on boats!"
+    assert [mark.attrib for mark in text.iter("mark")] == [
+        {"class": "for level4", "title": "+2.00"},
+        {"class": "against level1"},
+    ]
 
 
 @pytest.mark.parametrize(("n_keys", "shown"), [(0, 0), (1, 0), (2, 2)])

@@ -48,6 +48,18 @@ def test_text_inside_bars_and_the_edges_of_bars_stand_out(theme: int) -> None:
     assert contrast(colours["bar-edge"], colours["page"]) >= 3
 
 
+@pytest.mark.parametrize("theme", [0, 1, 2])
+def test_text_on_the_strongest_marks_can_be_read(theme: int) -> None:
+    colours = themes()[theme]
+    share = max(int(found) for found in re.findall(r"--share: (\d+)%", STYLE)) / 100
+    for side in ("better", "worse"):
+        mixed = [
+            round(share * int(colours[side][i : i + 2], 16) + (1 - share) * int(page, 16))
+            for i, page in ((i, colours["page"][i : i + 2]) for i in (1, 3, 5))
+        ]
+        assert contrast(colours["ink"], "#" + "".join(f"{level:02x}" for level in mixed)) >= 4.5
+
+
 def test_dark_is_the_same_by_the_system_and_by_choice() -> None:
     light, system, chosen = themes()
     assert system == chosen

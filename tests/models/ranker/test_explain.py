@@ -83,6 +83,20 @@ def test_parts_add_up_in_every_kind_of_model(options: dict[str, Any]) -> None:
     assert_adds_up(fitted(**options), X, range(40))
 
 
+@pytest.mark.slow
+def test_parts_add_up_for_10_000_random_pairs() -> None:
+    data = make_longtail(4000, 3000, 800, labels_per_row=4, random_state=1)
+    model = RMLSRanker(64, n_jobs=2).fit(data.X[:3500], data.Y[:3500])
+    rng, worst, n_pairs = np.random.default_rng(0), 0.0, 0
+    for number in range(3500, 4000):
+        ranking = model.rank(data.X[number], 150)
+        for place in rng.choice(len(ranking.labels), 20, replace=False):
+            found = model.explain(data.X[number], int(ranking.labels[place]))
+            worst, n_pairs = max(worst, abs(found.total - ranking.scores[place])), n_pairs + 1
+    assert n_pairs == 10_000
+    assert worst < EXACT
+
+
 def test_parts_add_up_for_single_classes() -> None:
     y = np.asarray(DATA.Y.argmax(axis=1)).ravel()
     model = RMLSRanker(8).fit(DATA.X, y)
