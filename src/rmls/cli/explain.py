@@ -63,6 +63,8 @@ def explain(
             "of features."
         )
     found = [fitted.explain(given, label)] if label is not None else fitted.explain(given, k=top)
+    # As `rmls suggest` lists them; labels are chosen by their scores.
+    found.sort(key=lambda each: -each.probability)
     if not any(part.part for part in found[0].words):
         note(notes(), "note", "the model knows no word of the text")
     more = {"fields": fitted.features_.fields_, "similar": _similar_rows(fitted, given, found)}

@@ -258,10 +258,8 @@ def train(
 
     stopping = {"--no-validation": no_validation, "--early-stopping": early_stopping}
     # --set comes last and wins over a shortcut.
-    columns = list(_list_columns({"--categories": categories, "--numbers": numbers}))
-    columns += _list_vectors(features, encoder)
-    kept = [Given("--keep-rows", "keep_rows", "true")] if keep_rows else []
-    given = [*_list_given(shortcuts, stopping), *kept, *parse_settings(settings or [])]
+    columns = [*_list_columns(categories, numbers), *_list_vectors(features, encoder)]
+    given = [*_list_given(shortcuts, stopping, keep_rows), *parse_settings(settings or [])]
     estimator = find_estimator(method)
     names = texts.Names(label_text, no_names)
     reading = texts.Reading(
@@ -334,9 +332,9 @@ def _check_numbers(data: str, estimator: Any, columns: list[Given]) -> None:
         raise InputError(f"{flag} {what} a table of texts, and {data} holds numbers.")
 
 
-def _list_columns(columns: dict[str, str | None]) -> Iterator[Given]:
+def _list_columns(categories: str | None, numbers: str | None) -> Iterator[Given]:
     """Yield the columns beside the texts as parameters of the text features."""
-    for flag, named in columns.items():
+    for flag, named in (("--categories", categories), ("--numbers", numbers)):
         if named is not None:
             listed = json.dumps(options.read_list(flag, named))
             yield Given(flag, flag.strip("-"), listed)
@@ -351,7 +349,9 @@ def _list_vectors(features: str | None, encoder: Path | None) -> Iterator[Given]
         yield Given("--encoder", "encoder", json.dumps(str(encoder.resolve())))
 
 
-def _list_given(shortcuts: dict[str, str | None], stopping: dict[str, bool]) -> Iterator[Given]:
+def _list_given(
+    shortcuts: dict[str, str | None], stopping: dict[str, bool], keep_rows: bool
+) -> Iterator[Given]:
     """Yield the parameters that options of their own were given for."""
     both = stopping["--early-stopping"] or shortcuts["validation"] is not None
     if stopping["--no-validation"] and both:
@@ -364,3 +364,5 @@ def _list_given(shortcuts: dict[str, str | None], stopping: dict[str, bool]) -> 
         if is_given:
             # --no-validation stands for early_stopping=False.
             yield Given(flag, "early_stopping", str(flag == "--early-stopping"))
+    if keep_rows:
+        yield Given("--keep-rows", "keep_rows", "true")

@@ -58,7 +58,6 @@ class Explains:
         """Number of weights of all classifiers."""
         return sum(len(block.weights.values) for block in self._scorer.blocks)
 
-    @keeps_to_n_jobs
     def explain(self, x: Any, label: Any = None, k: int = 5, *, gradient: str = "path") -> Any:
         """Return the parts that the score of a label adds up to.
 
@@ -93,8 +92,14 @@ class Explains:
         check_whole("k", k, 1)
         check_choice("gradient", gradient, GRADIENTS)
         number = None if label is None else find_label(model._space.names, label)
-        found = explain_row(model, read_row(model, x), number, k, path=gradient == "path")
+        found = self._explain_row(read_row(model, x), number, k, path=gradient == "path")
         return found if label is None else found[0]
+
+    @keeps_to_n_jobs
+    def _explain_row(
+        self, X: sparse.csr_matrix, label: int | None, k: int, *, path: bool
+    ) -> list[Explanation]:
+        return explain_row(_fitted(self), X, label, k, path=path)
 
     def top_features(self, label: Any, k: int = 20) -> list[FeatureWeight]:
         """Return the features with the largest weights in the classifier of a label.
@@ -123,6 +128,7 @@ class Explains:
         names = feature_names(model, features)
         return [FeatureWeight(names[at], float(weights[at])) for at in (*raising, *lowering)]
 
+    @keeps_to_n_jobs
     def similar_labels(self, label: Any, k: int = 10) -> list[SimilarLabel]:
         """Return the labels whose vectors are the most similar to that of a label.
 
@@ -156,6 +162,7 @@ class Explains:
         names = model._space.names
         return [SimilarLabel(names[at], float(cosines[at])) for at in best.tolist()]
 
+    @keeps_to_n_jobs
     def similar_rows(self, x: Any, label: Any, k: int = 5) -> list[SimilarRow]:
         """Return the training rows with a label that are the most similar to a row.
 

@@ -25,7 +25,7 @@ from rmls.models.ranker.explanation import (
 )
 from rmls.models.ranker.kept_rows import text_beginning
 from rmls.models.ranker.ranker import RMLSRanker
-from rmls.models.ranker.why import GRADIENTS, explain_row, find_label, read_row
+from rmls.models.ranker.why import GRADIENTS, find_label, read_row
 
 if TYPE_CHECKING:
     from rmls.models.text.text_ranker import TextRanker
@@ -135,7 +135,7 @@ class ExplainsTexts:
         check_choice("gradient", gradient, GRADIENTS)
         number = None if label is None else find_label(inner._space.names, label)
         row = self._read_text(x)
-        found = explain_row(inner, row.X, number, k, path=gradient == "path")
+        found = inner._explain_row(row.X, number, k, path=gradient == "path")
         explained = list(_add_words(self.features_, row, found))
         return explained if label is None else explained[0]
 
