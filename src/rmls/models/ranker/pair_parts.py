@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,26 +174,39 @@ def _more(scorer: ListScorer, rows: Rows, listed: NDArray[np.int32], wanted: lis
 
 def _weights_at(weights: SparseWeights, features: NDArray[np.int32], label: int) -> Doubles:
     """Return the weights of some features for one label."""
-    starts = np.asarray(weights.indptr[features])
-    sizes = np.asarray(weights.indptr[features + 1]) - starts
-    owner = np.repeat(np.arange(len(features)), sizes)
-    places = np.arange(len(owner)) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
-    hit = np.asarray(weights.indices[places]) == label
+    place, entry = _find(weights.indptr, weights.indices, features, lambda labels: labels == label)
     found = np.zeros(len(features))
-    found[owner[hit]] = weights.values[places[hit]].astype(np.float64) * float(weights.scale[label])
+    found[place] = weights.values[entry].astype(np.float64) * float(weights.scale[label])
     return found
 
 
 def _name_shares(postings: NamePostings, features: NDArray[np.int32], label: int) -> Doubles:
     """Return the share of every feature in the name of a label that the row matches best."""
-    starts, stops = (np.asarray(postings.indptr[features + shift]) for shift in (0, 1))
-    by_name: dict[int, Doubles] = {}
-    for place, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
-        names = np.asarray(postings.names[start:stop])
-        for at in np.flatnonzero(postings.owners[names] == label).tolist():
-            shares = by_name.setdefault(int(names[at]), np.zeros(len(features)))
-            shares[place] += float(postings.shares[start + at])
-    return max(by_name.values(), key=lambda shares: shares.sum(), default=np.zeros(len(features)))
+    owners = np.asarray(postings.owners)
+    place, entry = _find(
+        postings.indptr, postings.names, features, lambda names: owners[names] == label
+    )
+    names, number = np.unique(postings.names[entry], return_inverse=True)
+    shares = np.zeros((max(len(names), 1), len(features)))
+    np.add.at(shares, (number, place), postings.shares[entry])
+    return np.asarray(shares[shares.sum(axis=1).argmax()])
+
+
+def _find(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    features: NDArray[np.int32],
+    wanted: Callable[[NDArray[Any]], NDArray[np.bool_]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return places in ``features`` and entries of a CSR pattern by feature that are wanted."""
+    # Plain arrays: every slice of one that is mapped from a file is made slowly.
+    pointer, pattern = np.asarray(indptr), np.asarray(indices)
+    starts, stops = pointer[features], pointer[features + 1]
+    parts = [pattern[i:j] for i, j in zip(starts.tolist(), stops.tolist(), strict=True)]
+    hits = np.flatnonzero(wanted(np.concatenate([pattern[:0], *parts])))
+    ends = np.cumsum(stops - starts)
+    place = np.searchsorted(ends, hits, side="right")
+    return place, hits + (stops - ends)[place]
 
 
 # -- from a pair to parts -------------------------------------------------------------------------

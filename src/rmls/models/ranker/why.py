@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ class Explains:
     def _explain_row(
         self, X: sparse.csr_matrix, label: int | None, k: int, *, path: bool
     ) -> list[Explanation]:
-        return explain_row(_fitted(self), X, label, k, path=path)
+        return explain_row(cast("RMLSRanker", self), X, label, k, path=path)
 
     def top_features(self, label: Any, k: int = 20) -> list[FeatureWeight]:
         """Return the features with the largest weights in the classifier of a label.
@@ -222,6 +222,8 @@ def find_label(names: Sequence[Any], label: Any) -> int:
     Traceback (most recent call last):
     rmls.core.errors.InputError: the model has no label 'taxi'; did you mean 'tax'?
     """
+    if label in names:
+        return names.index(label)
     wanted = str(label)
     texts = [str(name) for name in names]
     if wanted in texts:

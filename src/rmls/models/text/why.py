@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rmls.core.errors import InputError
 from rmls.core.options import check_choice, check_whole
+from rmls.core.sparse import as_feature_csr
 from rmls.features.text.columns import ColumnScan
 from rmls.features.text.inputs import read_again, read_rows, read_texts
 from rmls.features.text.occurrences import find_occurrences, name_columns
@@ -25,7 +26,7 @@ from rmls.models.ranker.explanation import (
 )
 from rmls.models.ranker.kept_rows import text_beginning
 from rmls.models.ranker.ranker import RMLSRanker
-from rmls.models.ranker.why import GRADIENTS, find_label, read_row
+from rmls.models.ranker.why import GRADIENTS, find_label
 
 if TYPE_CHECKING:
     from rmls.models.text.text_ranker import TextRanker
@@ -169,7 +170,8 @@ class ExplainsTexts:
         >>> [entry.text for entry in model.similar_rows("a fish tax", "tax")]
         ['tax on fish', 'tax on sugar']
         """
-        found: list[SimilarRow] = self._ranker().similar_rows(self._read_text(x).X, label, k)
+        inner = self._ranker()
+        found: list[SimilarRow] = inner.similar_rows(self._read_text(x).X, label, k)
         return found
 
     def _ranker(self) -> RMLSRanker:
@@ -189,7 +191,7 @@ class ExplainsTexts:
         X = features.transform(one)
         if not X.nnz and not any(piece.strip() for piece in rows.pieces):
             raise InputError("the text is empty; give one with words in it.")
-        return TextRow(read_row(self._ranker(), X), tuple(rows.pieces), columns)
+        return TextRow(as_feature_csr(X), tuple(rows.pieces), columns)
 
 
 class TextRow(NamedTuple):
