@@ -142,7 +142,9 @@ def test_a_name_in_the_row_is_shared_by_its_words() -> None:
 def test_a_label_that_is_not_listed_gets_the_score_it_would_have() -> None:
     model = fitted()
     scorer = model._scorer
-    wide = replace(scorer, proposer=replace(scorer.proposer, size=N_LABELS))
+    (block,) = scorer.blocks
+    every = replace(block, proposer=replace(block.proposer, size=N_LABELS))
+    wide = replace(scorer, blocks=(every,))
     for row in range(10):
         X = model._rows(DATA.X[row])
         listed = {pair.label for pair in pair_scores(scorer, X, None, 20)}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rmls.features.text.characters import character_classes, encode_pieces, plain
 from rmls.features.text.scanning import Scan
+from rmls.features.text.stem_table import StemTable
 from rmls.features.text.term_block import TermBlock
 from rmls.features.text.terms import CHARACTERS, PAIRS, WORDS
 from rmls.features.text.text_features import TextFeatures
@@ -99,26 +100,38 @@ def find_occurrences(features: TextFeatures, pieces: Sequence[str]) -> Occurrenc
     weights = features._read_weights(features.n_fields_).astype(np.float64)[fields]
     found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
     offset = 0
+    late = features._late
+    stems = features._stems if late is None else late.stems
     for kind, block in features._blocks.items():
-        for words, terms, count in _terms(features, kind, scan, tokens, ends):
+        for words, terms, count in _terms(features, stems, kind, scan, tokens, ends):
             columns = _columns(terms, block)
-            known = columns >= 0
-            counts = count * weights[words[known]]
-            found.append((words[known], columns[known] + offset, counts))
+            places = np.where(columns >= 0, columns + offset, -1)
+            if late is not None:
+                added = _columns(terms, late.blocks[kind].terms)
+                first = features.n_terms_ - late.n_terms
+                taken = added >= 0
+                places[taken] = late.columns[kind][added[taken]] + first
+            known = places >= 0
+            found.append((words[known], places[known], count * weights[words[known]]))
         offset += len(block.idf)
     joined = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     return Occurrences(fields, starts, stops, *joined)
 
 
 def _terms(
-    features: TextFeatures, kind: str, scan: Scan, tokens: NDArray[np.int32], ends: Places
+    features: TextFeatures,
+    stem_table: StemTable,
+    kind: str,
+    scan: Scan,
+    tokens: NDArray[np.int32],
+    ends: Places,
 ) -> Iterator[tuple[Places, Codes, float]]:
     """Yield words, a term of each, and what the word counts in it."""
     every = np.arange(len(tokens))
     if kind == WORDS:
-        yield every, features._stems.codes_of(scan)[tokens], 1.0
+        yield every, stem_table.codes_of(scan)[tokens], 1.0
     elif kind == PAIRS:
-        stems = features._stems.codes_of(scan)
+        stems = stem_table.codes_of(scan)
         _, left, _ = pair_words(tokens, ends, scan.codes)
         codes = pair_codes(stems[tokens[left]], stems[tokens[left + 1]])
         for words in (left, left + 1):
@@ -199,9 +212,12 @@ def _name_column(features: TextFeatures, column: int) -> str:
             name = block.vocabulary.names[column]
             return f"|{name}|" if kind == CHARACTERS else name
         column -= len(block.idf)
-    beside = features._columns
-    if beside is None or column >= beside.n_features:
-        return f"#vector {column - (0 if beside is None else beside.n_features)}"
+    beside, late = features._columns, features._late
+    n_beside = 0 if beside is None else beside.n_features
+    if beside is None or column >= n_beside:
+        column -= n_beside
+        names = [] if late is None else late.names
+        return names[column] if column < len(names) else f"#vector {column - len(names)}"
     if column < beside.n_categories and beside.vocabulary is not None:
         return beside.vocabulary.names[column]
     return beside.names[column]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rmls.kernels.arrays import N_TERMS, NamePostings, SparseWeights
 from rmls.kernels.backend import get_backend
 from rmls.models.ranker.combination import N_NAME_COLUMNS
-from rmls.models.ranker.scoring import ListScorer
+from rmls.models.ranker.scoring import LabelBlock, ListScorer
 from rmls.models.ranker.sources import Rows, Source
 
 Doubles = NDArray[np.float64]
@@ -107,17 +107,17 @@ def pair_scores(scorer: ListScorer, rows: Rows, label: int | None, k: int) -> li
 
 def label_weights(scorer: ListScorer, label: int) -> tuple[NDArray[np.int64], Doubles]:
     """Return the features that the classifier of a label has weights for, and the weights."""
-    weights = scorer.weights
-    places = np.flatnonzero(np.asarray(weights.indices) == label)
+    block = scorer.block_of(label)
+    weights, own = block.weights, label - block.first
+    places = np.flatnonzero(np.asarray(weights.indices) == own)
     features = np.searchsorted(weights.indptr, places, side="right") - 1
-    values = weights.values[places].astype(np.float64) * float(weights.scale[label])
+    values = weights.values[places].astype(np.float64) * float(weights.scale[own])
     return features.astype(np.int64), values
 
 
 def label_vectors(scorer: ListScorer) -> NDArray[np.float32]:
     """Return the vectors of all labels."""
-    vectors: NDArray[np.float32] = scorer.proposer.vectors.params.L
-    return vectors
+    return np.concatenate([block.proposer.vectors.params.L for block in scorer.blocks])
 
 
 def _read_pair(
@@ -127,25 +127,26 @@ def _read_pair(
     scores: tuple[float | None, float | None],
     more: Doubles,
 ) -> Pair:
-    vectors, features = scorer.proposer.vectors, rows.X.indices
+    block, features = scorer.block_of(label), rows.X.indices
+    vectors, own = block.proposer.vectors, label - block.first
     params, boosted = vectors.params, scorer.mixture.coefficients[label].astype(np.float64)
     coefficients = scorer.logits.coefficients[label].astype(np.float64)
-    names = _names_source(scorer)
+    names = _names_source(block)
     return Pair(
         label=label,
         score=scores[0],
         other=scores[1],
         x=rows.X.data.astype(np.float64),
-        own=_weights_at(scorer.weights, features, label),
-        own_bias=float(scorer.weights.bias[label]),
+        own=_weights_at(block.weights, features, own),
+        own_bias=float(block.weights.bias[own]),
         W=params.W[features].astype(np.float64),
         b=params.b.astype(np.float64),
-        L=params.L[label].astype(np.float64),
-        c=float(params.c[label]),
+        L=params.L[own].astype(np.float64),
+        c=float(params.c[own]),
         activation=vectors.activation,
         names=np.zeros(len(features))
         if names is None
-        else _name_shares(names.postings, features, label),  # type: ignore[attr-defined]
+        else _name_shares(names.postings, features, own),  # type: ignore[attr-defined]
         more=more,
         n_names=0 if names is None else N_NAME_COLUMNS,
         coefficients=coefficients,
@@ -154,22 +155,30 @@ def _read_pair(
     )
 
 
-def _names_source(scorer: ListScorer) -> Source | None:
-    sources = scorer.proposer.sources
+def _names_source(block: LabelBlock) -> Source | None:
+    sources = block.proposer.sources
     return sources[0] if sources and sources[0].kind == "names" else None
 
 
 def _more(scorer: ListScorer, rows: Rows, listed: NDArray[np.int32], wanted: list[int]) -> Doubles:
     """Return what further sources say of some labels, each seen beside the listed ones."""
-    proposer = scorer.proposer
+    said: dict[int, Doubles] = {}
+    for block in scorer.blocks:
+        own = [label for label in wanted if scorer.block_of(label) is block]
+        if own:
+            said |= dict(zip(own, _said(block, rows, listed[0], own), strict=True))
+    return np.array([said[label] for label in wanted])
+
+
+def _said(block: LabelBlock, rows: Rows, listed: NDArray[np.int32], wanted: list[int]) -> Doubles:
+    proposer, stop = block.proposer, block.first + block.proposer.vectors.n_labels
     if not proposer.sources:
         return np.zeros((len(wanted), 0))
     # Dense columns compare a label with the best one of the list.
-    absent = [label for label in wanted if label not in listed[0]]
-    labels = np.concatenate([listed[0], np.array(absent, np.int32)])[None]
-    said = proposer.more(proposer.look(rows), labels)[0].astype(np.float64)
-    place = {int(label): at for at, label in enumerate(labels[0])}
-    return np.asarray(said[[place[label] for label in wanted]])
+    beside = listed[(listed >= block.first) & (listed < stop)]
+    labels = np.union1d(beside, wanted).astype(np.int32)
+    found = proposer.more(proposer.look(rows), labels[None] - np.int32(block.first))[0]
+    return np.asarray(found[np.searchsorted(labels, wanted)], np.float64)
 
 
 def _weights_at(weights: SparseWeights, features: NDArray[np.int32], label: int) -> Doubles:

@@ -269,6 +269,10 @@ class ListScorer:
         """Number of all labels."""
         return len(self.mixture.coefficients)
 
+    def block_of(self, label: int) -> LabelBlock:
+        """Return the block that a label belongs to."""
+        return next(block for block in reversed(self.blocks) if label >= block.first)
+
     @property
     def boost(self) -> Floats:
         """What is added to the logit of every label before ranking."""

@@ -179,12 +179,14 @@ class Updater:
         """Return a block that has learned from rows."""
         stop = block.first + block.proposer.vectors.n_labels
         own = new.columns(block.first, stop)
-        parts = self._learn(block, own, slice(block.first, stop))
         if not block.first:
-            return change_labels(block, parts, self.precision)
+            return change_labels(block, self._learn(block, own, slice(0, stop)), self.precision)
+        # Vectors first: the classifiers may be given what these say.
         hidden = block.proposer.vectors.hidden(own.rows.X)
         before = np.maximum(self.positives[block.first : stop] - own.weights @ own.Y, 0.0)
-        parts = self._move_vectors(parts, hidden, own, before)
+        parts = self._move_vectors(LabelParts.of(block), hidden, own, before)
+        block = later_block(block, parts, self.precision, block.first)
+        parts = self._learn(block, own, slice(block.first, stop))
         return later_block(block, parts, self.precision, block.first)
 
     def _learn(self, block: LabelBlock, new: NewRows, part: slice) -> LabelParts:
