@@ -62,6 +62,60 @@ class KeptRows:
         np.cumsum([len(text) for text in chosen], out=bounds[1:])
         return replace(self, texts=np.frombuffer(b"".join(chosen), np.uint8), bounds=bounds)
 
+    def renumbered(self, place: NDArray[np.int64]) -> KeptRows:
+        """Return the rows with other numbers of their labels; -1 is no label any more.
+
+        Examples
+        --------
+        >>> none = sparse.csr_matrix((2, 1), dtype=np.float32)
+        >>> kept = KeptRows(none, np.array([0, 2, 3]), np.int32([0, 2, 1]), np.arange(2))
+        >>> kept.renumbered(np.array([1, 0, 1])).labels.tolist()
+        [1, 0]
+        """
+        rows = np.repeat(np.arange(len(self.numbers)), np.diff(self.label_ptr))
+        labels = place[np.asarray(self.labels)]
+        # Two labels of a row may have become one.
+        pairs = np.unique(np.stack([rows, labels], axis=1)[labels >= 0], axis=0)
+        counts = np.bincount(pairs[:, 0], minlength=len(self.numbers))
+        label_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return replace(self, label_ptr=label_ptr, labels=pairs[:, 1].astype(np.int32))
+
+    def widened(self, n_new: int) -> KeptRows:
+        """Return the rows with features behind, which none of them has."""
+        parts = (self.X.data, self.X.indices, self.X.indptr)
+        shape = (self.X.shape[0], self.X.shape[1] + n_new)
+        return replace(self, X=sparse.csr_matrix(parts, shape))
+
+    def append(self, rows: sparse.csr_matrix, Y: sparse.csr_matrix, first: int) -> KeptRows:
+        """Return these rows and further ones, the first of which has a given number."""
+        ends = self.label_ptr[-1] + Y.indptr[1:].astype(np.int64)
+        numbers = np.arange(first, first + rows.shape[0])
+        bounds = self.bounds
+        if bounds is not None:
+            bounds = np.concatenate([bounds, np.repeat(bounds[-1:], len(numbers))])
+        return replace(
+            self,
+            X=sparse.vstack([self.X, rows], format="csr"),
+            label_ptr=np.concatenate([self.label_ptr, ends]),
+            labels=np.concatenate([self.labels, Y.indices.astype(np.int32)]),
+            numbers=np.concatenate([self.numbers, numbers]),
+            bounds=bounds,
+        )
+
+    def with_last_texts(self, beginnings: Sequence[str]) -> KeptRows:
+        """Return the rows with the beginnings of the texts of the last of them."""
+        if self.texts is None or self.bounds is None:
+            return self
+        chosen = [text.encode("utf-8", "replace") for text in beginnings]
+        before = self.bounds[: len(self.numbers) - len(chosen) + 1]
+        ends = before[-1] + np.cumsum([len(text) for text in chosen])
+        added = np.frombuffer(b"".join(chosen), np.uint8)
+        return replace(
+            self,
+            texts=np.concatenate([self.texts, added]),
+            bounds=np.concatenate([before, ends]).astype(np.int64),
+        )
+
     def nearest(
         self, row: sparse.csr_matrix, label: int, k: int, names: Sequence[Any]
     ) -> list[SimilarRow]:

@@ -20,6 +20,7 @@ from rmls.models.ranker.ranker import RMLSRanker
 from rmls.models.shared.new_rows import match_labels
 from rmls.models.text.live import change_copy
 from rmls.models.text.naming import read_text
+from rmls.models.text.why import list_beginnings
 
 if TYPE_CHECKING:
     from rmls.models.text.text_ranker import TextRanker
@@ -82,6 +83,9 @@ def learn(
     words = change.words(texts, owners)
     rows = change.rows(X)
     change.estimator.partial_fit(rows, y, sample_weight, label_names, words, rejected)
+    kept = change.estimator._kept_rows
+    if kept is not None:
+        change.estimator._kept_rows = kept.with_last_texts(list_beginnings(model, X))
     change.finish()
 
 

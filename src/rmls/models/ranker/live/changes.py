@@ -181,6 +181,10 @@ def merge(model: RMLSRanker, into: Mapping[Any, Any]) -> None:
     parts = [LabelParts.of(block) for block in model._scorer.blocks]
     for source, target in zip(sources, targets, strict=True):
         _merge(changed, parts, int(source), int(target))
+    if changed._kept_rows is not None:
+        place = np.arange(model._space.n_labels)
+        place[sources] = targets
+        changed._kept_rows = changed._kept_rows.renumbered(place)
     changed._scorer = replace(
         model._scorer,
         blocks=tuple(

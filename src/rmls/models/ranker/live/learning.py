@@ -24,6 +24,8 @@ from rmls.models.ranker.trainer import ClassifierOptions
 if TYPE_CHECKING:
     from rmls.models.ranker.ranker import RMLSRanker
 
+# The mean of all rows stands for so many rows without a new label.
+BACKGROUND_COST = 20.0
 # Features that the mean of all rows is known by.
 USUAL_FEATURES = 1_000
 # Rows from which the probabilities of a model were learned, about: new ones count against these.
@@ -79,6 +81,8 @@ def learn_rows(changed: RMLSRanker, blocks: list[LabelBlock], new: NewRows) -> l
         frequencies.positives + positives, frequencies.total + float(new.weights.sum())
     )
     changed.label_counts_ = changed.label_counts_ + np.diff(new.Y.tocsc().indptr)
+    if changed._kept_rows is not None:
+        changed._kept_rows = changed._kept_rows.append(new.rows.X, new.Y, changed.n_samples_)
     changed.n_samples_ += new.Y.shape[0]
     updater = Updater.of(changed)
     return [updater.update(block, new) for block in blocks]
@@ -144,8 +148,6 @@ class Updater:
         Its certainty is moved.
     positives : ndarray of float64, shape (n_labels,)
         Weight of the rows of every label, the new ones among them.
-    total : float
-        Weight of all rows.
     maker : VectorMaker
     precision : str
     n_threads : int
@@ -154,7 +156,6 @@ class Updater:
     options: ClassifierOptions
     background: Background
     positives: NDArray[np.float64]
-    total: float
     maker: VectorMaker
     precision: str
     n_threads: int
@@ -169,7 +170,6 @@ class Updater:
             ClassifierOptions.of(changed),
             changed._background,
             changed._frequencies.positives,
-            changed._frequencies.total,
             VectorMaker.of(changed),
             changed.precision,
             count_threads(changed.n_jobs),
@@ -199,8 +199,7 @@ class Updater:
         wrong = sparse.vstack([new.rejected, last], format="csr")
         nobody = as_csr([], [], [0, 0], len(parts))
         pairs = pair_rows(sparse.vstack([new.Y, nobody], format="csr"), wrong)
-        # It stands for all rows so far.
-        costs = np.append(new.weights, self.total)
+        costs = np.append(new.weights, BACKGROUND_COST)
         problem = self._problem(X, costs, self.positives[part])
         if self.options.offset:
             hidden = block.proposer.vectors.hidden(X)

@@ -89,6 +89,10 @@ def set_names(changed: RMLSRanker, names: list[Any]) -> None:
 
 def keep_tables(changed: RMLSRanker, kept: Places) -> None:
     """Leave out all but some labels, everywhere but in the blocks."""
+    if changed._kept_rows is not None:
+        place = np.full(len(changed._space.names), -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        changed._kept_rows = changed._kept_rows.renumbered(place)
     set_names(changed, [changed._space.names[place] for place in kept])
     _each_table(changed, lambda values, _: np.asarray(values)[kept])
 
@@ -165,6 +169,8 @@ def widen(changed: RMLSRanker, n_new: int) -> list[LabelBlock]:
     }
     changed._background = replace(background, **wider)
     changed.n_features_in_ += n_new
+    if changed._kept_rows is not None:
+        changed._kept_rows = changed._kept_rows.widened(n_new)
     return [_widen_block(block, W, n_new) for block in changed._scorer.blocks]
 
 
