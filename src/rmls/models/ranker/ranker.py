@@ -181,8 +181,6 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     unlisted_: float
     _frequencies: Frequencies
     _scorer: ListScorer
-    _background: Background | None = None
-    former_labels_: dict[Any, str]
     _held_out: HeldOut | None = None
 
     n_components: int
@@ -385,13 +383,6 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     def _list_scores(self, X: sparse.csr_matrix, *, boosted: bool) -> Ranking:
         scorer = self._scorer
         return self._list(X, self.shortlist_size_, scorer.mixture if boosted else scorer.logits)
-
-    # -- fitted values ---------------------------------------------------------------------------
-
-    @property
-    def shortlist_size_(self) -> int:
-        """Number of labels on every list."""
-        return self._scorer.size
 
     # -- archive ---------------------------------------------------------------------------------
 

@@ -115,8 +115,7 @@ class StageTrainer:
         self.parts = [self.score(stages, data.left_out, listed.take(data.held_out))]
         with self.stage("weights"), stage("held-out rows") as shown:
             # A rare label must not lose its few rows: those held out are learned in the end.
-            everything = np.ones(data.n_rows, dtype=bool)
-            weights = classifiers.solve(everything, shown.tick)
+            weights = classifiers.solve(np.ones(data.n_rows, dtype=bool), shown.tick)
             proposer = self._learn_sources(data, stages)
             return replace(stages, weights=weights, proposer=proposer), self.parts[0]
 
@@ -175,8 +174,7 @@ class StageTrainer:
             rows = (data, listed.labels, vectors)
             classifiers = ClassifierTrainer.of(*rows, self.options, self.n_threads)
             # Held-out rows are among the pairs at cost 0; the second solve only switches them on.
-            used = np.ones(data.n_rows, dtype=bool)
-            used[data.held_out] = False
+            used = ~np.isin(np.arange(data.n_rows), data.held_out)
             weights = classifiers.solve(used, shown.tick)
             stages = Stages(proposer, weights, recall, scaled_positives(data))
         return stages, classifiers, listed
@@ -317,7 +315,7 @@ class ClassifierTrainer:
     device : str
     n_threads : int
     row_costs, label_costs : ndarray of float32
-        What the last solution charged for every row, times what for every label.
+        What a row and a label cost in the last solution.
     """
 
     data: TrainingSet

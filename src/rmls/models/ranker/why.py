@@ -54,6 +54,11 @@ class Explains:
         return self._scorer.proposer.vectors
 
     @property
+    def shortlist_size_(self) -> int:
+        """Number of labels on every list."""
+        return self._scorer.size
+
+    @property
     def n_weights_(self) -> int:
         """Number of weights of all classifiers."""
         return sum(len(block.weights.values) for block in self._scorer.blocks)

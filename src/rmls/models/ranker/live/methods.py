@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from rmls.core.resources import keeps_to_n_jobs
 
 if TYPE_CHECKING:
+    from rmls.models.ranker.sources import Background
     from rmls.models.shared.estimator import MultiLabelEstimator as Base
 else:
     Base = object
@@ -19,6 +20,7 @@ class LiveLabels(Base):
     """Mixin: the vocabulary of a fitted ranker changes without training again."""
 
     former_labels_: dict[Any, str]
+    _background: Background | None = None
 
     @keeps_to_n_jobs
     def partial_fit(
