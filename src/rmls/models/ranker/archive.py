@@ -62,7 +62,7 @@ def ranker_state(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[A
         "n_components": int(vectors.params.L.shape[1]),
         "n_iter": model.n_iter_,
         "n_probe": index.n_probe,
-        "shortlist_size": model.shortlist_size_,
+        "shortlist_size": scorer.proposer.size,
         "sources": [source.kind for source in scorer.proposer.sources],
         "total_weight": model._frequencies.total,
         "seconds": model.seconds_,

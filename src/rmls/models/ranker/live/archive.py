@@ -59,8 +59,8 @@ def read_live(
     if "name_indptr" in prefix:
         names = NameParts.of(read_names(own, d, n_added).postings)
     vectors = unpack_vectors(own, "labels", (n_added, k))
-    bias = np.asarray(weights.bias)
-    parts = LabelParts(vectors, prefix["label_bias"], weights_by_label(weights), bias, names)
+    known = (weights_by_label(weights), np.asarray(weights.bias), names, np.asarray(weights.scale))
+    parts = LabelParts(vectors, prefix["label_bias"], *known)
     n_first = first.proposer.vectors.n_labels
     return [later_block(first, parts, model.precision, n_first)]
 

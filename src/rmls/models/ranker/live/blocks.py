@@ -100,6 +100,8 @@ class LabelParts:
     weights : CSR matrix of shape (n_labels, n_features)
     bias : ndarray of float32, shape (n_labels,)
     names : NameParts
+    scale : ndarray of float32, shape (n_labels,)
+        What whole numbers were multiplied by to become the weights.
     """
 
     vectors: Floats
@@ -107,6 +109,7 @@ class LabelParts:
     weights: sparse.csr_matrix
     bias: Floats
     names: NameParts
+    scale: Floats
 
     @classmethod
     def of(cls, block: LabelBlock) -> LabelParts:
@@ -120,6 +123,7 @@ class LabelParts:
             weights,
             np.asarray(block.weights.bias),
             NameParts.none(weights.shape[1]) if names is None else NameParts.of(names.postings),
+            np.asarray(block.weights.scale),
         )
 
     def __len__(self) -> int:
@@ -133,6 +137,7 @@ class LabelParts:
             self.weights[labels],
             self.bias[labels],
             self.names.take(labels, len(self)),
+            self.scale[labels],
         )
 
     def append(self, other: LabelParts) -> LabelParts:
@@ -143,6 +148,7 @@ class LabelParts:
             sparse.vstack([self.weights, other.weights], format="csr"),
             np.concatenate([self.bias, other.bias]),
             self.names.append(other.names, len(self)),
+            np.concatenate([self.scale, other.scale]),
         )
 
     def build_weights(self, precision: str) -> SparseWeights:
@@ -150,7 +156,15 @@ class LabelParts:
         weights, n_features = self.weights, self.weights.shape[1]
         indptr = weights.indptr.astype(np.int64)
         parts = (indptr, weights.indices, weights.data, self.bias, n_features)
-        return quantize(weights_by_feature(*parts), precision)
+        made = quantize(weights_by_feature(*parts), precision)
+        if precision == "float32":
+            return made
+        # Weights that were rounded before stay what they are: the largest says so.
+        most = np.float32(np.iinfo(made.values.dtype).max)
+        largest = np.zeros(len(self), np.float32)
+        np.maximum.at(largest, made.indices, np.abs(made.values) * made.scale[made.indices])
+        scale = np.where(largest == self.scale * most, self.scale, made.scale)
+        return made._replace(scale=scale.astype(np.float32))
 
 
 def as_csr(data: Any, indices: Any, indptr: Any, n_columns: int) -> sparse.csr_matrix:
@@ -205,6 +219,8 @@ def change_labels(block: LabelBlock, parts: LabelParts, precision: str) -> Label
     index: Any = ExactIndex
     if isinstance(block.proposer.index, ClusterIndex):
         index = _ClustersOf(block.proposer.index, np.arange(len(parts)))
+    if parts.vectors is not block.proposer.vectors.params.L:
+        parts = replace(parts, vectors=round_vectors(parts.vectors, precision))
     return _build(block, parts, precision, index, sources)
 
 

@@ -215,7 +215,7 @@ def _merge(changed: RMLSRanker, parts: list[LabelParts], source: int, target: in
     vector_bias[own] += share * (gone.vector_bias[0] - vector_bias[own])
     names = into.names.append(gone.names.at(np.array([own])), 0)
     weights = sparse.csr_matrix(into.weights + moved @ gone.weights)
-    parts[i] = LabelParts(vectors, vector_bias, weights, bias, names)
+    parts[i] = LabelParts(vectors, vector_bias, weights, bias, names, into.scale)
     positives[target] += positives[source]
     changed._frequencies = replace(changed._frequencies, positives=positives)
     counts = changed.label_counts_.copy()

@@ -48,6 +48,7 @@ def append_labels(
         # As of a label without rows in a training.
         np.full(count, -1.0, np.float32),
         called,
+        np.ones(count, np.float32),
     )
     n_first = blocks[0].proposer.vectors.n_labels
     if len(blocks) > 1:
