@@ -135,7 +135,7 @@ def test_a_merged_label_is_found_where_either_was(kind: str) -> None:
         X = sparse.hstack([X, sparse.csr_matrix((X.shape[0], model.dense_columns))], format="csr")
     model.merge_labels({one: other})
     assert one not in model.classes_
-    assert model.former_labels_ == {one: f"was merged into {other!r}"}
+    assert model.former_labels_ == {one: f"was merged into {str(other)!r}"}
     place = model.classes_.tolist().index(other)
     assert model.label_counts_[place] == counts[one] + counts[other]
     assert_consistent(model, live.X)

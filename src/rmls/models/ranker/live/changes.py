@@ -21,6 +21,8 @@ from rmls.models.ranker.live.tables import (
     find_labels,
     finish_change,
     former,
+    read_label_list,
+    read_label_pairs,
     set_names,
     start_change,
     widen,
@@ -66,19 +68,24 @@ def learn(model: RMLSRanker, given: Given) -> None:
     fresh = np.arange(n_known, changed._space.n_labels)
     rejected = None
     if given.rejected is not None:
-        rejected = changed._space.read_more(given.rejected)
-        _check_rejected(changed, rows.Y, rejected)
+        rejected = _read_rejected(changed, rows.Y, given.rejected)
     new = NewRows(changed._rows(rows.X), rows.Y, rows.weights, rejected, fresh)
     finish_change(model, changed, learn_rows(changed, blocks, new))
 
 
-def _check_rejected(model: RMLSRanker, Y: sparse.csr_matrix, rejected: sparse.csr_matrix) -> None:
+def _read_rejected(model: RMLSRanker, Y: sparse.csr_matrix, given: Any) -> sparse.csr_matrix:
+    rejected, unknown = model._space.read_truth(given)
+    for name in unknown:
+        if name in model.former_labels_:
+            raise InputError(former(model, name))
+        raise InputError(f"rejected has the label {shown(name)}, which the model does not have.")
     if rejected.shape[0] != Y.shape[0]:
         raise InputError(f"rejected has {rejected.shape[0]} rows but X has {Y.shape[0]}.")
     both = sparse.coo_matrix(Y.multiply(rejected))
     if both.nnz:
         name = shown(model._space.names[both.col[0]])
         raise InputError(f"the label {name} of row {both.row[0]} is in y and rejected.")
+    return rejected
 
 
 def read_words(model: RMLSRanker, names: list[Any], label_text: Any) -> LabelWords | None:
@@ -94,9 +101,9 @@ def read_words(model: RMLSRanker, names: list[Any], label_text: Any) -> LabelWor
 
 def add(model: RMLSRanker, labels: Sequence[Any], label_text: Any, X: Any, y: Any) -> None:
     """Add labels by what they are called and by rows that show them."""
-    if isinstance(labels, str):
-        raise InputError(f"labels must be a list of names; got the text {shown(labels)}.")
-    names = check_names(list(labels))
+    names = check_names(read_label_list(labels))
+    if X is None and y is not None:
+        raise InputError("y was given without X; both are needed to show labels.")
     if not names:
         return
     known = set(model._space.names)
@@ -121,8 +128,10 @@ def _show(
 ) -> list[LabelBlock]:
     """Let later labels learn from rows; of those that are fresh nothing else is known."""
     rows = read_new_rows(changed, given.X, given.y)
-    if rows.unknown:
-        raise InputError(f"y has the label {shown(rows.unknown[0])}, which is not being added.")
+    for name in rows.unknown:
+        if name in changed.former_labels_:
+            raise InputError(former(changed, name))
+        raise InputError(f"y has the label {shown(name)}, which is not being added.")
     if not rows.Y[:, labels].nnz:
         raise InputError("y has none of the labels that are being added.")
     new = NewRows(changed._rows(rows.X), rows.Y, rows.weights, None, fresh)
@@ -141,7 +150,8 @@ def retire(model: RMLSRanker, labels: Sequence[Any]) -> None:
 
 def rename(model: RMLSRanker, names: Mapping[Any, Any], label_text: Any = None) -> None:
     """Call labels something else."""
-    places = find_labels(model, list(names))
+    names = read_label_pairs(names, "names must be a mapping of labels to new names")
+    places = find_labels(model, names)
     changed = start_change(model)
     renamed = list(model._space.names)
     for place, name in zip(places, names.values(), strict=True):
@@ -172,8 +182,9 @@ def _call(changed: RMLSRanker, block: LabelBlock, places: Places, words: LabelWo
 
 def merge(model: RMLSRanker, into: Mapping[Any, Any]) -> None:
     """Let labels become part of others."""
-    sources = find_labels(model, list(into))
-    targets = np.array([find_labels(model, [name])[0] for name in into.values()], dtype=np.int64)
+    what = "into must be a mapping of labels to the labels that take them up"
+    into = read_label_pairs(into, what)
+    sources, targets = find_labels(model, into), find_labels(model, into.values(), once=False)
     for place in np.intersect1d(sources, targets):
         name = shown(model._space.names[place])
         raise InputError(f"the label {name} cannot be merged and take up another one at once.")
@@ -239,7 +250,8 @@ def _locate(parts: list[LabelParts], place: int) -> tuple[int, int]:
 def split(model: RMLSRanker, label: Any, into: Sequence[Any], given: Given) -> None:
     """Replace a label by several, which start from what was known of it."""
     (place,) = find_labels(model, [label])
-    names = [] if isinstance(into, str) else list(into)
+    label = model._space.names[place]
+    names = [] if isinstance(into, str) else check_names(read_label_list(into))
     if len(names) < 2:
         raise InputError(f"the label {shown(label)} must be split into at least two labels.")
     known = set(model._space.names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmls.core.errors import InputError
-from rmls.core.labels import check_names, shown
+from rmls.core.labels import check_names, plain_name, shown
 from rmls.decide import MacroF1
 from rmls.kernels.arrays import SparseWeights
 from rmls.models.ranker.combination import Frequencies
@@ -50,19 +50,35 @@ def finish_change(model: RMLSRanker, changed: RMLSRanker, blocks: Sequence[Label
     model.__dict__.update(changed.__dict__)
 
 
-def find_labels(model: RMLSRanker, labels: Sequence[Any]) -> Places:
-    """Return the numbers of labels by their names, each of them once."""
+def read_label_list(labels: Any) -> list[Any]:
+    """Return labels that were given as a list of their names."""
     if isinstance(labels, str):
         raise InputError(f"labels must be a list of names; got the text {shown(labels)}.")
+    if not isinstance(labels, Iterable):
+        raise InputError(f"labels must be a list of names; got {shown(labels)}.")
+    return [plain_name(name) for name in labels]
+
+
+def read_label_pairs(pairs: Any, what: str) -> dict[Any, Any]:
+    """Return names that were given for labels."""
+    if not isinstance(pairs, Mapping):
+        raise InputError(f"{what}; got {type(pairs).__name__}.")
+    return {plain_name(label): plain_name(name) for label, name in pairs.items()}
+
+
+def find_labels(model: RMLSRanker, labels: Any, *, once: bool = True) -> Places:
+    """Return the numbers of labels by their names, each of them at most ``once``."""
     place = {name: number for number, name in enumerate(model._space.names)}
-    found: list[int] = []
-    for name in labels:
+    places: list[int] = []
+    seen: set[int] = set()
+    for name in read_label_list(labels):
         if name not in place:
             raise InputError(_unknown(model, name))
-        if place[name] in found:
+        if once and place[name] in seen:
             raise InputError(f"the label {shown(name)} is named twice.")
-        found.append(place[name])
-    return np.array(found, dtype=np.int64)
+        seen.add(place[name])
+        places.append(place[name])
+    return np.array(places, dtype=np.int64)
 
 
 def _unknown(model: RMLSRanker, name: Any) -> str:
