@@ -1,7 +1,7 @@
 """What names of labels are worth: TextRanker with use_names=False and with names, from raw text.
 
     RMLS_DATA=folder python benchmarks/names.py [cooking tate ...] [--hide 0.1] [--rows 15000]
-                                               [--seeds 0 1 2] [--json FILE]
+                                               [--seeds 0 1 2] [--json FILE] [--times]
 
 A tenth of the TRAINING rows is held out for every seed and scored; --test scores the test rows
 instead. All labels of `<name>.labels.txt` are known by name; --hide takes a share of them from all
@@ -10,7 +10,8 @@ training rows, so that more labels have none. "0 rows" are labels that no traini
 Lexical search lists the labels whose whole name is in the text, stemmed as the model stems, names
 of most words first, then the rarest. It is done twice, with names as they are and with what stands
 behind their last colon ("2:bedroom", "game::strategy"); words without a letter do not count.
-Ratios of time are processor time with names over that without, both in this run.
+Ratios of time are processor time with names over that without, both in this run: of one training
+each, and the median of several predictions by turns. --times prints these and nothing else.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ METRICS = {"P@1": "precision@1", "P@5": "precision@5", "PSP@1": "psp@1", "PSP@5"
 K = 5
 LEXICAL = "R@5, 0 rows, lexical search"
 BLOCK_ROWS = 500
-# Prediction is measured so often, and the shortest counts: other work on the machine only adds.
-REPEATS = 3
+# Prediction is measured so often, by turns: other work on the machine slows both.
+REPEATS = 9
 
 
 class Part(NamedTuple):
@@ -100,13 +101,33 @@ def as_matrix(rows: list[list[int]], n_columns: int) -> sparse.csr_matrix:
     return sparse.csr_matrix((np.ones(len(indices), int), indices, indptr), (len(rows), n_columns))
 
 
-def seconds_of(work: Any, repeats: int = 1) -> tuple[float, Any]:
-    best = np.inf
-    for _ in range(repeats):
-        started = time.process_time()
-        result = work()
-        best = min(best, time.process_time() - started)
-    return best, result
+def seconds_of(work: Any) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def train(part: Part, use_names: bool, text: Any, seed: int, jobs: int) -> tuple[Any, float]:
+    """Train one model; returns it and its seconds."""
+    model = TextRanker(RMLSRanker(random_state=seed), use_names=use_names, n_jobs=jobs)
+    given = text if use_names else None
+    return model, seconds_of(lambda: model.fit(part.texts, part.labels, label_text=given))
+
+
+def compare_times(part: Part, models: list[TextRanker]) -> dict[str, float]:
+    """Return the time of ranking with names over that without, of prepared rows and of texts."""
+    rows = [model.features_.transform(part.new_texts) for model in models]
+    prepared, raw = [], []
+    for _ in range(REPEATS):
+        pairs = list(zip(models, rows, strict=True))
+        old, new = (seconds_of(lambda m=m, X=X: m.estimator_.rank(X, K)) for m, X in pairs)
+        prepared.append(new / old)
+        old, new = (seconds_of(lambda m=m: m.rank(part.new_texts, K)) for m in models)
+        raw.append(new / old)
+    return {
+        "time, ranking rows": float(np.median(prepared)),
+        "time, texts": float(np.median(raw)),
+    }
 
 
 def recall(part: Part, best: Any, chosen: np.ndarray) -> float:
@@ -115,14 +136,10 @@ def recall(part: Part, best: Any, chosen: np.ndarray) -> float:
     return float(wanted.multiply(best[:, chosen]).sum() / max(wanted.sum(), 1))
 
 
-def measure(part: Part, use_names: bool, text: Any, seed: int, jobs: int):
-    """Train one model; returns it and its figures."""
-    model = TextRanker(RMLSRanker(random_state=seed), use_names=use_names, n_jobs=jobs)
-    given = text if use_names else None
-    train, _ = seconds_of(lambda: model.fit(part.texts, part.labels, label_text=given))
-    raw, _ = seconds_of(lambda: model.rank(part.new_texts, K), REPEATS)
+def measure(part: Part, model: TextRanker) -> tuple[dict[str, float], Ranking]:
+    """Return the figures of one model, and how it ranks the labels."""
     rows = model.features_.transform(part.new_texts)
-    prepared, ranking = seconds_of(lambda: model.estimator_.rank(rows, K), REPEATS)
+    ranking = model.estimator_.rank(rows, K)
     # Both models in the same columns, of all labels.
     place = {label: number for number, label in enumerate(part.known)}
     columns = np.array([place[label] for label in model.classes_], np.int32)
@@ -156,7 +173,7 @@ def measure(part: Part, use_names: bool, text: Any, seed: int, jobs: int):
         part.truth, ranking, labels=part.counts > 0
     )
     figures["tail"] = model.estimator_.tail_
-    return model, figures, ranking, (train, prepared, raw)
+    return figures, ranking
 
 
 def believed(part: Part, ranking: Ranking) -> dict[str, float]:
@@ -203,16 +220,19 @@ def binary(matrix: Any) -> sparse.csr_matrix:
 def run_seed(rows: Any, text: Any, n_train: int, seed: int, options: argparse.Namespace):
     """Return the figures of both models and what only their pair has."""
     part = split(rows, list(text.ids), options, n_train, seed)
-    _, plain, _, before = measure(part, False, text, seed, options.jobs)
-    model, named, ranking, after = measure(part, True, text, seed, options.jobs)
+    models, seconds = zip(
+        *(train(part, use_names, text, seed, options.jobs) for use_names in (False, True)),
+        strict=True,
+    )
+    both = {"time, training": seconds[1] / seconds[0]} | compare_times(part, models)
+    if options.times:
+        return {}, {}, both
+    (plain, _), (named, ranking) = (measure(part, model) for model in models)
     called = [name or label for name, label in zip(text.names, text.ids, strict=True)]
     behind = [name.rpartition(":")[2] for name in called]
-    both: dict[str, float] = {}
     for title, names in (("", called), (", behind the colon", behind)):
-        both[f"{LEXICAL}{title}"] = search_names(part, model, names)
-    for what, old, new in zip(("training", "ranking rows", "texts"), before, after, strict=True):
-        both[f"time, {what}"] = new / old
-    both["seconds of training without names"] = before[0]
+        both[f"{LEXICAL}{title}"] = search_names(part, models[1], names)
+    both["seconds of training without names"] = seconds[0]
     shown = part.truth[:, part.counts == 0].sum(), part.truth[:, part.counts > 0].sum()
     both["assignments of labels with 0 rows"] = shown[0] / max(sum(shown), 1)
     return plain, named, both | believed(part, ranking)
@@ -223,7 +243,7 @@ def mean_and_spread(values: list[float]) -> str:
     return f"{mean:.3f} ({spread:.3f})" if abs(mean) < 10 else f"{mean:.0f} ({spread:.0f})"
 
 
-def show(title: str, runs: list[Any]) -> None:
+def show_table(title: str, runs: list[Any]) -> None:
     titles = list(runs[0][0])
     print(f"\n| {title} | {' | '.join(titles)} |\n|---|{'---|' * len(titles)}")
     for place, label in enumerate(("without names", "with names")):
@@ -231,6 +251,13 @@ def show(title: str, runs: list[Any]) -> None:
         print(f"| {label} | {' | '.join(cells)} |")
     gains = [[run[1][key] - run[0][key] for run in runs] for key in titles]
     print(f"| difference | {' | '.join(map(mean_and_spread, gains))} |\n")
+
+
+def show(title: str, runs: list[Any]) -> None:
+    if runs[0][0]:
+        show_table(title, runs)
+    else:
+        print(title)
     for key in runs[0][2]:
         print(f"{key}: {mean_and_spread([run[2][key] for run in runs])}")
         if key.startswith(LEXICAL):
@@ -259,6 +286,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--test", action="store_true")
+    parser.add_argument("--times", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
     # Labels that no training row has are what this is about.

@@ -247,11 +247,14 @@ class NumpyBackend:
         d, names = len(postings.indptr) - 1, postings.names.astype(np.int32)
         X, n_names = as_matrix(rows, d), len(postings.owners)
         best = np.zeros((2, len(X), n_labels), np.float32)
-        given = ((X != 0, postings.shares), (X, postings.cosines))
-        for part, (present, weights) in zip(best, given, strict=True):
-            by_name = present @ as_matrix(Csr(postings.indptr, names, weights), n_names)
-            np.maximum.at(part, (slice(None), postings.owners), by_name)
-        where, labels = np.nonzero(best[0] >= 0.3)
+        shares, cosines = (
+            present @ as_matrix(Csr(postings.indptr, names, weights), n_names)
+            for present, weights in ((X != 0, postings.shares), (X, postings.cosines))
+        )
+        for part, by_name in zip(best, (shares, cosines), strict=True):
+            counts = np.where(shares >= 0.3, by_name, 0)
+            np.maximum.at(part, (slice(None), postings.owners), counts)
+        where, labels = np.nonzero(best[0])
         indptr = np.searchsorted(where, np.arange(len(X) + 1))
         return NameMatches(indptr, labels.astype(np.int32), *best[:, where, labels])
 
@@ -277,15 +280,22 @@ class NumpyBackend:
         numbers = (share > 0, share, share > 0.9, cosine, np.maximum(cosine - 0.2, 0))
         return np.stack(numbers, axis=2).astype(np.float32)
 
-    def join_lists(self, listed: np.ndarray, scores: np.ndarray, found: np.ndarray) -> np.ndarray:
-        joined = np.zeros(listed.shape, dtype=bool)
+    def join_lists(
+        self,
+        listed: np.ndarray,
+        scores: np.ndarray,
+        found: np.ndarray,
+        hidden: np.ndarray,
+        params: Any,
+    ) -> None:
         for row, best in enumerate(found):
             new = [label for label in best if label >= 0 and label not in listed[row]]
             order = np.argsort(scores[row], kind="stable")
             weak = [place for place in order if listed[row, place] not in best][: len(new)]
-            listed[row, weak] = new[: len(weak)]
-            joined[row, weak] = True
-        return joined
+            listed[row, weak] = new = new[: len(weak)]
+            scores[row, weak] = params.L[new] @ hidden[row] + params.c[new]
+            order = np.argsort(listed[row])
+            listed[row], scores[row] = listed[row, order], scores[row, order]
 
     def count_name_words(
         self, X: Csr, Y: Csr, names: Csr, rows: np.ndarray, n_features: int

@@ -190,8 +190,10 @@ class Backend(Protocol):
         """Return five numbers on how the name of every listed label matches the row."""
         ...
 
-    def join_lists(self, listed: Labels, scores: Floats, found: Labels) -> NDArray[np.bool_]:
-        """Put found labels in the place of those with the lowest scores; returns the places."""
+    def join_lists(
+        self, listed: Labels, scores: Floats, found: Labels, hidden: Floats, params: Params
+    ) -> None:
+        """Put found labels, with scores, in the place of those with the lowest; in place."""
         ...
 
     def rank_lists(self, listed: Labels, scores: Floats, k: int) -> tuple[Labels, Floats]:

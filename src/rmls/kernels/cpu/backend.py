@@ -240,13 +240,13 @@ class CpuBackend:
         score_names(matches, n_labels, listed, out)
         return out
 
-    def join_lists(self, listed: Labels, scores: Floats, found: Labels) -> NDArray[np.bool_]:
-        """Put found labels in the place of those with the lowest scores; returns the places."""
+    def join_lists(
+        self, listed: Labels, scores: Floats, found: Labels, hidden: Floats, params: Params
+    ) -> None:
+        """Put found labels, with scores, in the place of those with the lowest; in place."""
         from rmls.kernels.cpu.ranker.names import join_lists
 
-        joined = np.zeros(listed.shape, dtype=bool)
-        join_lists(listed, scores, found, joined)
-        return joined
+        join_lists(listed, scores, found, hidden, params.L, params.c)
 
     def rank_lists(self, listed: Labels, scores: Floats, k: int) -> tuple[Labels, Floats]:
         """Return the best of the listed labels of every row, best first."""

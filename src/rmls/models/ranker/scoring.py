@@ -86,15 +86,10 @@ class Proposer:
 
     def _join(self, listed: Shortlists, found: NDArray[np.int32], hidden: Floats) -> Shortlists:
         """Let the weakest of the listed labels give way to those that a source has found."""
-        labels, scores = listed.labels, listed.scores
-        joined = get_backend(self.vectors.device).join_lists(labels, scores, found)
-        rows, places = np.nonzero(joined)
-        new, params = labels[rows, places], self.vectors.params
-        scores[rows, places] = np.einsum("ij,ij->i", hidden[rows], params.L[new]) + params.c[new]
-        order = np.argsort(labels, axis=1)
-        return Shortlists(
-            np.take_along_axis(labels, order, axis=1), np.take_along_axis(scores, order, axis=1)
+        get_backend(self.vectors.device).join_lists(
+            listed.labels, listed.scores, found, hidden, self.vectors.params
         )
+        return listed
 
     def more(self, seen: list[Any], labels: NDArray[np.int32]) -> Floats:
         """Return what the further sources say of the listed labels of a few rows."""

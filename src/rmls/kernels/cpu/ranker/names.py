@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from rmls.kernels.cpu.linalg.rows import dot_row
+
 N_NUMBERS = 5
 # How much of a name has to be there to count as the whole name: words that are worth little may
 # be missing.
@@ -14,6 +16,8 @@ WHOLE = np.float32(0.9)
 HIGH_COSINE = np.float32(0.2)
 # Names of which less is there do not count.
 LEAST_SHARE = np.float32(0.3)
+# Matches are worth up to 3: the best of them are told apart by so many steps.
+N_STEPS, STEPS_OF_1 = 128, np.float32(42.0)
 
 
 class Room(NamedTuple):
@@ -24,7 +28,6 @@ class Room(NamedTuple):
     share: np.ndarray
     cosine: np.ndarray
     names: np.ndarray
-    labels: np.ndarray
 
 
 def make_room(index, n_labels):
@@ -35,67 +38,68 @@ def make_room(index, n_labels):
         np.zeros(n_names, np.float32),
         np.zeros(n_labels, np.float32),
         np.zeros(n_labels, np.float32),
-        np.empty(n_names, np.int32),
-        np.empty(n_labels, np.int32),
+        np.empty(n_names + 1, np.int32),
     )
 
 
 @njit(cache=True, nogil=True)
-def match_row(row, rows, index, work):
-    """Write how well the names of labels match one row; returns the number of labels matched.
-
-    ``work.labels`` holds the labels, ``work.share`` and ``work.cosine`` their best match by label.
-    """
+def _add_words(row, rows, index, work):
+    """Add up how much of every name stands in one row; returns the number of names touched."""
     x_indptr, x_indices, x_data = rows.indptr, rows.indices, rows.data
+    indptr, names, shares, cosines = index.indptr, index.names, index.shares, index.cosines
+    name_share, name_cosine, touched = work.name_share, work.name_cosine, work.names
     n_names = 0
     for position in range(x_indptr[row], x_indptr[row + 1]):
         word, value = x_indices[position], np.float32(x_data[position])
         if value == 0:
             continue
-        for place in range(index.indptr[word], index.indptr[word + 1]):
-            name = index.names[place]
-            if work.name_share[name] == 0:
-                work.names[n_names] = name
-                n_names += 1
-            work.name_share[name] += index.shares[place]
-            work.name_cosine[name] += index.cosines[place] * value
-    n_labels = 0
-    for number in range(n_names):
-        name = work.names[number]
-        label = index.owners[name]
-        share, cosine = work.name_share[name], work.name_cosine[name]
-        work.name_share[name] = work.name_cosine[name] = np.float32(0.0)
-        if work.share[label] == 0:
-            work.labels[n_labels] = label
-            n_labels += 1
-        work.share[label] = max(work.share[label], share)
-        work.cosine[label] = max(work.cosine[label], cosine)
-    return n_labels
+        for place in range(np.uint64(indptr[word]), np.uint64(indptr[word + 1])):
+            name = names[place]
+            # Written every time, kept where the name is new: no branch.
+            touched[n_names] = name
+            n_names += name_share[name] == 0
+            name_share[name] += shares[place]
+            name_cosine[name] += cosines[place] * value
+    return n_names
 
 
 @njit(cache=True, nogil=True)
 def match_rows(rows, index, work, indptr):
     """Return the labels of which enough stands in every row, row by row, with share and cosine.
 
-    ``indptr`` is written.
+    Of several names of a label the best counts. ``indptr`` is written.
     """
+    name_share, name_cosine, names = work.name_share, work.name_cosine, work.names
+    owners, share, cosine = index.owners, work.share, work.cosine
     labels, values = np.empty(1024, np.int32), np.empty((2, 1024), np.float32)
     filled = 0
     for row in range(len(indptr) - 1):
-        n_labels = match_row(row, rows, index, work)
-        if filled + n_labels > len(labels):
-            size = 2 * (filled + n_labels)
+        n_touched, n_names = _add_words(row, rows, index, work), 0
+        for number in range(n_touched):
+            name = names[number]
+            names[n_names] = name
+            # Less is one word of many, or one that hardly ever stands in a text of the label.
+            counts = name_share[name] >= LEAST_SHARE
+            n_names += counts
+            name_share[name] *= counts
+            name_cosine[name] *= counts
+        if filled + n_names >= len(labels):
+            size = 2 * (filled + n_names)
             longer, wider = np.empty(size, np.int32), np.empty((2, size), np.float32)
             longer[:filled], wider[:, :filled] = labels[:filled], values[:, :filled]
             labels, values = longer, wider
-        for number in range(n_labels):
-            label = work.labels[number]
-            # Less is one word of many, or one that hardly ever stands in a text of the label.
-            if work.share[label] >= LEAST_SHARE:
-                labels[filled] = label
-                values[0, filled], values[1, filled] = work.share[label], work.cosine[label]
-                filled += 1
-            work.share[label] = work.cosine[label] = np.float32(0.0)
+        for number in range(n_names):
+            name = names[number]
+            label = owners[name]
+            labels[filled] = label
+            filled += share[label] == 0
+            share[label] = max(share[label], name_share[name])
+            cosine[label] = max(cosine[label], name_cosine[name])
+            name_share[name] = name_cosine[name] = np.float32(0.0)
+        for place in range(indptr[row], filled):
+            label = labels[place]
+            values[0, place], values[1, place] = share[label], cosine[label]
+            share[label] = cosine[label] = np.float32(0.0)
         indptr[row + 1] = filled
     return labels[:filled], values[0, :filled], values[1, :filled]
 
@@ -106,80 +110,167 @@ def score_names(matches, n_labels, listed, out):
 
     Any match, share of the name, whole name, cosine, cosine above 0.2.
     """
+    indptr, labels = matches.indptr, matches.labels
+    shares, cosines = matches.shares, matches.cosines
     # Where the match of a label is, and in which row that was.
     places, stamps = np.empty(n_labels, np.int64), np.full(n_labels, -1, np.int64)
     for row in range(len(listed)):
-        for place in range(matches.indptr[row], matches.indptr[row + 1]):
-            places[matches.labels[place]], stamps[matches.labels[place]] = place, row
+        for place in range(indptr[row], indptr[row + 1]):
+            places[labels[place]], stamps[labels[place]] = place, row
         for number in range(listed.shape[1]):
             label, found = listed[row, number], out[row, number]
             if stamps[label] != row:
                 found[:] = np.float32(0.0)
                 continue
-            share, cosine = matches.shares[places[label]], matches.cosines[places[label]]
+            share, cosine = shares[places[label]], cosines[places[label]]
             found[0], found[1], found[2] = 1.0, share, share > WHOLE
             found[3], found[4] = cosine, max(cosine - HIGH_COSINE, np.float32(0.0))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _offer(scores, place, lowest, count, most):
+    """Put a place among the ``most`` ones with the lowest scores; returns how many there are.
+
+    ``lowest`` holds the places in the order of their scores.
+    """
+    if count == most and not scores[place] < scores[lowest[count - 1]]:
+        return count
+    end = min(count, most - 1)
+    while end > 0 and scores[lowest[end - 1]] > scores[place]:
+        lowest[end] = lowest[end - 1]
+        end -= 1
+    lowest[end] = place
+    return min(count + 1, most)
+
+
+@njit(cache=True, nogil=True)
+def _lowest_step(steps, wanted, counts):
+    """Return the step at which ``wanted`` are reached from above, and how many are above it."""
+    counts[:] = 0
+    for step in steps:
+        counts[step] += 1
+    above, lowest = 0, len(counts) - 1
+    while above + counts[lowest] < wanted:
+        above += counts[lowest]
+        lowest -= 1
+    return lowest, above
 
 
 @njit(cache=True, nogil=True)
 def best_matches(matches, out):
     """Write the labels whose names match best, in no order; -1 where there are no more."""
-    size = out.shape[1]
-    keys = np.empty(size, np.float32)
+    indptr, labels = matches.indptr, matches.labels
+    shares, cosines = matches.shares, matches.cosines
+    size, longest = out.shape[1], np.max(np.diff(indptr)) if len(out) else 0
+    keys, steps = np.empty(longest, np.float32), np.empty(longest, np.int32)
+    counts, last = np.empty(N_STEPS, np.int64), np.empty(size, np.int32)
     for row in range(len(out)):
-        found, filled, lowest = out[row], 0, 0
+        start, found = indptr[row], out[row]
+        n_matches = indptr[row + 1] - start
         found[:] = -1
-        for place in range(matches.indptr[row], matches.indptr[row + 1]):
-            key = matches.cosines[place] + matches.shares[place]
-            if matches.shares[place] > WHOLE:
-                key += np.float32(1.0)
-            if filled < size:
-                found[filled], keys[filled] = matches.labels[place], key
-                if key < keys[lowest]:
-                    lowest = filled
+        if n_matches <= size:
+            found[:n_matches] = labels[start : indptr[row + 1]]
+            continue
+        for number in range(n_matches):
+            place = start + number
+            key = cosines[place] + shares[place] + np.float32(shares[place] > WHOLE)
+            # Keys by steps first: one count of them tells which are in, but for those of a step.
+            keys[number] = -key
+            steps[number] = int(min(key * STEPS_OF_1, N_STEPS - 1)) if key > 0 else 0
+        lowest, n_above = _lowest_step(steps[:n_matches], size, counts)
+        wanted = size - n_above
+        filled = n_last = 0
+        for number in range(n_matches):
+            if steps[number] > lowest:
+                found[filled] = labels[start + number]
                 filled += 1
-            elif key > keys[lowest]:
-                found[lowest], keys[lowest] = matches.labels[place], key
-                lowest = int(np.argmin(keys))
+            elif steps[number] == lowest:
+                n_last = _offer(keys, number, last, n_last, wanted)
+        for number in range(wanted):
+            found[filled + number] = labels[start + last[number]]
 
 
 @njit(cache=True, nogil=True)
-def join_lists(labels, scores, found, joined):
+def _put_in_order(values, count, value):
+    """Insert a value into the first ``count`` ones, which are in order."""
+    place = count
+    while place > 0 and values[place - 1] > value:
+        values[place] = values[place - 1]
+        place -= 1
+    values[place] = value
+
+
+@njit(cache=True, nogil=True)
+def _find_new(listed, found, keep, new):
+    """Write the labels that were found and are not listed, in order; returns their number.
+
+    ``keep`` marks the places of those that are listed.
+    """
+    keep[:] = False
+    n_new = 0
+    for label in found:
+        if label < 0:
+            continue
+        low, high = 0, len(listed)
+        while low < high:
+            middle = (low + high) >> 1
+            low, high = (middle + 1, high) if listed[middle] < label else (low, middle)
+        if low < len(listed) and listed[low] == label:
+            keep[low] = True
+        else:
+            _put_in_order(new, n_new, label)
+            n_new += 1
+    return n_new
+
+
+@njit(cache=True, nogil=True)
+def _give_way(scores, n_new, keep, lowest):
+    """Choose the places with the lowest scores that need not be kept; returns their number.
+
+    These get ``keep`` False, all others True. ``lowest`` is working memory.
+    """
+    count = 0
+    for place in range(len(scores)):
+        if keep[place]:
+            continue
+        keep[place] = True
+        count = _offer(scores, place, lowest, count, n_new)
+    for number in range(count):
+        keep[lowest[number]] = False
+    return count
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def join_lists(listed, scores, found, hidden, vectors, bias):
     """Put found labels in the place of the listed ones with the lowest scores.
 
-    ``joined`` marks the places that have changed. Labels that were found and listed stay.
+    ``listed`` and ``scores`` come in the order of the labels and are written so. Labels that were
+    found and listed stay.
     """
-    size = labels.shape[1]
-    keep = np.empty(size, np.bool_)
-    for row in range(len(labels)):
-        listed = labels[row]
-        keep[:] = False
-        n_new = 0
-        for number in range(found.shape[1]):
-            label = found[row, number]
-            if label < 0:
-                continue
-            # Lists come in the order of the labels.
-            place = np.searchsorted(listed, label)
-            if place < size and listed[place] == label:
-                keep[place] = True
-                found[row, number] = -1
-            else:
-                n_new += 1
+    size = listed.shape[1]
+    new, lowest = np.empty((2, found.shape[1]), np.int32)
+    keep, labels = np.empty(size, np.bool_), np.empty(size, np.int32)
+    values = np.empty(size, np.float32)
+    for row in range(len(listed)):
+        before, old = listed[row], scores[row]
+        n_new = _find_new(before, found[row], keep, new)
         if n_new == 0:
             continue
-        for number in range(found.shape[1]):
-            if found[row, number] < 0:
-                continue
-            # A few passes over a short list cost less than to sort it.
-            weakest = -1
-            for place in range(size):
-                if not keep[place] and (weakest < 0 or scores[row, place] < scores[row, weakest]):
-                    weakest = place
-            if weakest < 0:
-                break
-            keep[weakest] = joined[row, weakest] = True
-            labels[row, weakest] = found[row, number]
+        n_new = _give_way(old, n_new, keep, lowest)
+        # Both are in order: what stays and what is new are merged.
+        place = number = 0
+        for target in range(size):
+            while place < size and not keep[place]:
+                place += 1
+            if number == n_new or (place < size and before[place] < new[number]):
+                labels[target], values[target] = before[place], old[place]
+                place += 1
+            else:
+                label = new[number]
+                labels[target] = label
+                values[target] = dot_row(vectors, label, hidden[row]) + bias[label]
+                number += 1
+        before[:], old[:] = labels, values
 
 
 @njit(cache=True, nogil=True)
