@@ -60,6 +60,8 @@ class Part(NamedTuple):
     truth: sparse.csr_matrix
     counts: np.ndarray
     known: list[str]
+    # Labels that had rows before --hide took them.
+    hidden: np.ndarray
 
 
 def read_rows(folder: Path, name: str) -> tuple[list[str], list[list[str]]]:
@@ -87,11 +89,13 @@ def split(rows: Any, known: list[str], options: argparse.Namespace, n_train: int
     hidden = {known[place] for place in np.flatnonzero(rng.random(len(known)) < options.hide)}
     kept = [[label for label in labels[row] if label not in hidden] for row in train]
     place = {label: number for number, label in enumerate(known)}
-    counts = np.bincount([place[label] for row in kept for label in row], minlength=len(known))
-    truth = as_matrix([[place[label] for label in labels[row]] for row in held], len(known))
-    return Part(
-        [texts[row] for row in train], kept, [texts[row] for row in held], truth, counts, known
+    counts, before = (
+        np.bincount([place[label] for row in rows for label in row], minlength=len(known))
+        for rows in (kept, [labels[row] for row in train])
     )
+    truth = as_matrix([[place[label] for label in labels[row]] for row in held], len(known))
+    learned, new = ([texts[row] for row in part] for part in (train, held))
+    return Part(learned, kept, new, truth, counts, known, before > counts)
 
 
 def as_matrix(rows: list[list[int]], n_columns: int) -> sparse.csr_matrix:
@@ -179,13 +183,19 @@ def measure(part: Part, model: TextRanker) -> tuple[dict[str, float], Ranking]:
 def believed(part: Part, ranking: Ranking) -> dict[str, float]:
     """Return how sure the model is of the labels without rows that it lists, and how right."""
     rows = np.repeat(np.arange(len(part.new_texts)), np.diff(ranking.indptr))
-    chosen = part.counts[ranking.labels] == 0
-    true = np.asarray(part.truth[rows[chosen], ranking.labels[chosen]]).ravel()
-    return {
-        "listed labels with 0 rows, of 100 listed": 100 * float(chosen.mean()),
-        "their mean probability": float(ranking.probabilities[chosen].mean()),
-        "the share of them that is true": float(true.mean()),
-    }
+    unseen = part.counts == 0
+    kinds = {"listed labels with 0 rows": unseen}
+    if part.hidden.any():
+        kinds |= {"those hidden": part.hidden, "those never there": unseen & ~part.hidden}
+    figures = {}
+    for kind, labels in kinds.items():
+        chosen = labels[ranking.labels]
+        true = np.asarray(part.truth[rows[chosen], ranking.labels[chosen]]).ravel()
+        n_chosen = max(int(chosen.sum()), 1)
+        figures[f"{kind}, of 100 listed"] = 100 * float(chosen.mean())
+        figures[f"{kind}: mean probability"] = float(ranking.probabilities[chosen].sum()) / n_chosen
+        figures[f"{kind}: share that is true"] = float(true.sum()) / n_chosen
+    return figures
 
 
 def search_names(part: Part, model: TextRanker, names: list[str]) -> float:
