@@ -1,0 +1,1 @@
+"""What can be asked, one family of addresses a file."""
