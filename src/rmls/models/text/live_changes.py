@@ -16,6 +16,7 @@ from rmls.features.text.names import name_rows
 from rmls.features.text.text_features import TextFeatures
 from rmls.models.ranker.label_words import LabelWords, name_texts
 from rmls.models.ranker.live.changes import widen_features
+from rmls.models.ranker.live.tables import read_label_list, read_label_pairs
 from rmls.models.ranker.ranker import RMLSRanker
 from rmls.models.shared.new_rows import match_labels
 from rmls.models.text.live import change_copy
@@ -47,7 +48,12 @@ class TextChange:
 
     def rows(self, X: Any) -> sparse.csr_matrix | None:
         """Return texts as rows."""
-        return None if X is None else self.features.transform(X)
+        if X is None:
+            return None
+        rows = self.features.transform(X)
+        if not rows.nnz:
+            raise InputError("no text has a word; there is nothing to learn from.")
+        return rows
 
     def words(self, texts: list[str], owners: Any) -> LabelWords | None:
         """Return what labels are called in the terms of the features."""
@@ -96,6 +102,9 @@ def add(model: TextRanker, labels: Sequence[str] | None, label_text: Any, X: Any
         if label_text is None:
             raise InputError("add_labels needs labels, or a label_text that has some.")
         labels = _others(read_text(label_text), model.classes_.tolist())
+    labels = read_label_list(labels)
+    if any(isinstance(label, str) and not label.strip() for label in labels):
+        raise InputError("a label that is added needs a name of at least one character.")
     texts, owners = _called(model, labels, label_text)
     change.take_up(X, texts)
     words = change.words(texts, owners)
@@ -115,6 +124,7 @@ def _others(text: LabelText, known: list[Any]) -> list[str]:
 def rename(model: TextRanker, names: Mapping[str, str], label_text: Any) -> None:
     """Call labels something else."""
     change = TextChange.of(model)
+    names = read_label_pairs(names, "names must be a mapping of labels to new names")
     texts, owners = _called(model, list(names.values()), label_text)
     change.take_up(None, texts)
     change.estimator.rename_labels(names, change.words(texts, owners))
