@@ -26,6 +26,8 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "clusters of int8": ("RMLSRanker", {"precision": "int8", "index": "clusters"}),
     "pairs": ("GFM", {"joint": "pairs"}),
     "log q": ("RMLS", {"sampler": "mixture", "log_q": True}),
+    "later labels": ("RMLSRanker", {}),
+    "later labels of int8": ("RMLSRanker", {"precision": "int8"}),
 }
 
 
@@ -38,6 +40,10 @@ def uses(model: Any, labels: Any) -> Iterator[Callable[[], Any]]:
     if hasattr(model, "partial_fit"):
         yield lambda: model.partial_fit(X[:5], labels[:5])
         yield lambda: model.predict(X)
+    if hasattr(model, "add_labels"):
+        yield lambda: model.add_labels(["z"], np.eye(1, X.shape[1]), X[:2], [["z"]] * 2)
+        yield lambda: model.merge_labels({model.classes_[0]: model.classes_[1]})
+        yield lambda: model.rank(X, 3)
 
 
 def ask(archive: Archive, labels: Any, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -57,11 +63,21 @@ def ask(archive: Archive, labels: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     return "loaded"
 
 
+def go_on(model: Any, labels: Any) -> Any:
+    """Add labels to a model and take one away; returns labels in its columns."""
+    words = np.eye(2, X.shape[1])
+    model.retire_labels([0]).add_labels(["a", "b"], words, X[:3], [["a"], ["a", "b"], ["a"]])
+    return np.column_stack([labels[:, 1:], labels[:, :2]])
+
+
 def campaign(variant: str, seeds: range, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name, options = VARIANTS[variant]
     outcomes = set()
     for labels in LABELS.values():
-        make(name, **options).fit(X, labels).save(folder / "model")
+        model = make(name, **options).fit(X, labels)
+        if variant.startswith("later") and labels.ndim == 2:
+            labels = go_on(model, labels)
+        model.save(folder / "model")
         archive = read_archive(folder / "model")
         for seed in seeds:
             changed, what = mutate(archive, seed)

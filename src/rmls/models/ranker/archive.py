@@ -179,7 +179,12 @@ def _read_background(archive: Archive, d: int, k: int, m: int) -> Background | N
     check_arrays(
         archive, {f"background_{name}": (np.float32, shape) for name, shape in shapes.items()}
     )
-    return Background(*(archive.arrays[f"background_{name}"] for name in shapes))
+    background = Background(*(archive.arrays[f"background_{name}"] for name in shapes))
+    lowest = {"squares": 0.0, "shares": 0.0, "certainty": 1.0}
+    for name, least in lowest.items():
+        if getattr(background, name).min(initial=least) < least:
+            raise InputError(f"the array 'background_{name}' holds numbers below {least:g}")
+    return background
 
 
 def _read_slopes(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from rmls.core.errors import InputError
 from rmls.models.ranker.combination import N_ENDS, N_NAME_COLUMNS, PLAIN_UNSEEN
 from rmls.models.ranker.label_words import LabelWords
 from rmls.models.ranker.live.blocks import LabelParts, NameParts, as_csr, later_block
@@ -123,9 +124,15 @@ class VectorMaker:
         counts = np.asarray(Y.sum(axis=0), np.float64).ravel()
         sums = Y.T @ (hidden - mean)
         shifts = sums / (counts + PRIOR_ROWS)[:, None]
-        vectors = linalg.cho_solve(linalg.cho_factor(spread), shifts.T).T
+        vectors = self._solve(spread, shifts)
         own = np.einsum("ij,ij->i", vectors, sums / np.maximum(counts, 1)[:, None])
         # Rows of the label score high, the mean of all rows low.
         vectors *= ((self.high - self.low) / np.where(own > 0, own, 1.0))[:, None]
         bias = self.low - vectors @ mean
         return vectors.astype(np.float32), bias.astype(np.float32)
+
+    def _solve(self, spread: NDArray[np.float64], shifts: NDArray[np.float64]) -> Any:
+        try:
+            return linalg.cho_solve(linalg.cho_factor(spread), shifts.T).T
+        except (linalg.LinAlgError, ValueError) as error:
+            raise InputError("what the model says of its rows is no covariance.") from error
