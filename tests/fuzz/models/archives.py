@@ -82,7 +82,18 @@ def prepare(folder: Path) -> list[Saved]:
         Y[:, 3] = 0
         make("RMLSRanker", shortlist_size=3).fit(X, Y, label_text=X[:4] > 0.5).save(path)
     # Twice, as it has most to damage.
-    return [*saved, *[read_saved("RMLSRanker", path)] * 2]
+    return [*saved, *[read_saved("RMLSRanker", path)] * 2, *[_later_labels(folder)] * 2]
+
+
+def _later_labels(folder: Path) -> Saved:
+    """Save a ranker that went on after its training."""
+    path = folder / "later-RMLSRanker"
+    if not path.exists():
+        X, Y = toy_data(60)
+        model = make("RMLSRanker", shortlist_size=3).fit(X, Y, label_text=X[: Y.shape[1]] > 0.5)
+        model.add_labels(["a", "b"], X[:2] > 0.5, X[:3], [["a"], ["b"], ["a", "b"]])
+        model.retire_labels([0]).save(path)
+    return read_saved("RMLSRanker", path)
 
 
 def read_saved(name: str, path: Path) -> Saved:

@@ -1,0 +1,74 @@
+"""A process that is killed while it learns and saves leaves the old model or the new one."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from live_samples import NEW, answers, assert_same, fitted
+
+import rmls
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL"),
+]
+
+KILLS = 20
+LIVE = fitted("names")
+N_BEFORE = int(LIVE.model.n_samples_)
+
+
+def learn_next(model: Any) -> Any:
+    """Learn the row that comes next, and every fourth time a label that is new."""
+    number = int(model.n_samples_) - N_BEFORE
+    row = number % LIVE.X.shape[0]
+    labels = [*NEW.labels[row], *([f"new {number}"] if number % 4 == 3 else [])]
+    return model.partial_fit(LIVE.X[row : row + 1], [labels])
+
+
+def learn_until_killed(path: Path) -> int:
+    """Start a process that learns and saves on and on; return its id when it has done so once."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            for _ in count():
+                learn_next(rmls.load(path)).save(path)
+                os.write(writing, b"1")
+        finally:
+            os._exit(1)
+    os.read(reading, 1)
+    os.close(reading)
+    os.close(writing)
+    return child
+
+
+def test_killing_a_learner_at_random_moments_leaves_a_whole_model(tmp_path: Path) -> None:
+    path, generator = tmp_path / "model", random.Random(0)
+    LIVE.model.save(path)
+    expected = rmls.load(path)
+    seen = []
+    for _ in range(KILLS):
+        learner = learn_until_killed(path)
+        time.sleep(generator.uniform(0, 0.08))
+        os.kill(learner, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(os.waitpid(learner, 0)[1]) == -signal.SIGKILL
+        model = rmls.load(path)
+        seen.append(int(model.n_samples_))
+        # The same rows, learned here without a disk in between.
+        while expected.n_samples_ < model.n_samples_:
+            learn_next(expected)
+        assert model.classes_.tolist() == expected.classes_.tolist()
+        assert_same(answers(model, LIVE.X), answers(expected, LIVE.X))
+    assert seen == sorted(set(seen))
+    assert np.diff([N_BEFORE, *seen]).min() >= 1
+    expected.save(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
