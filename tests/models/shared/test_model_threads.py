@@ -64,6 +64,20 @@ def test_further_rows_are_learned_on_their_threads(
     assert max(seen) <= 2, seen
 
 
+def test_labels_that_come_later_learn_on_their_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    train_on_threads(monkeypatch)
+    model = settings(make("RMLSRanker"), 2).fit(X, Y)
+    first = np.pad(Y, ((0, 0), (0, 1)))
+    first[:3, -1] = 1
+    with watched_threads() as seen:
+        model.add_labels(["new"], X=X, y=first)
+        parts = np.pad(first, ((0, 0), (0, 2)))
+        parts[:3, -1] = 1
+        model.split_label("new", ["one", "two"], X=X, y=parts)
+        model.explain(X[0])
+    assert max(seen) <= 2, seen
+
+
 @every_estimator
 def test_every_public_method_that_takes_rows_is_watched(name: str) -> None:
     takes_rows = {
@@ -71,7 +85,8 @@ def test_every_public_method_that_takes_rows_is_watched(name: str) -> None:
         for method, function in inspect.getmembers(ESTIMATORS[name], callable)
         if not method.startswith("_") and "X" in inspect.signature(function).parameters
     }
-    assert takes_rows <= {*METHODS, "fit", "partial_fit", "score", "set_score_request"}
+    later = {"partial_fit", "add_labels", "split_label"}
+    assert takes_rows <= {*METHODS, *later, "fit", "score", "set_score_request"}
 
 
 @pytest.mark.parametrize("name", RESAMPLERS)

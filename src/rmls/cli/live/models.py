@@ -31,7 +31,7 @@ def open_model(path: Path, output: Path | None, overwrite: bool) -> Any:
     # In memory: the files it was read from are about to be replaced.
     model = rmls.load(path, mmap=False)
     inner = getattr(model, "estimator_", model)
-    if not hasattr(inner, "partial_fit"):
+    if not hasattr(inner, "add_labels"):
         name = type(inner).__name__
         raise InputError(
             f"{path} is a {name}, which does not change once trained; RMLSRanker does."

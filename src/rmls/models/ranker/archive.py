@@ -48,10 +48,11 @@ def ranker_state(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[A
     arrays |= index.arrays()
     if scorer.proposer.sources:
         arrays |= _sources_state(model)
+    fitted: dict[str, Any] = {name: getattr(model, f"{name}_") for name in NUMBERS}
     arrays["positives"] = model._frequencies.positives
     if model._background is not None:
+        fitted["background"] = True
         arrays |= {f"background_{name}": part for name, part in vars(model._background).items()}
-    fitted: dict[str, Any] = {name: getattr(model, f"{name}_") for name in NUMBERS}
     if len(scorer.blocks) > 1 or model.former_labels_:
         from rmls.models.ranker.live.archive import live_state
 
@@ -87,16 +88,7 @@ def read_ranker(
     check_whole("n_components", fitted["n_components"], 1)
     k = int(fitted["n_components"])
     check_choice("activation", fitted["activation"], ACTIVATIONS)
-    for name in NUMBERS:
-        check_number(name, fitted[name], positive=False)
-        setattr(model, f"{name}_", float(fitted[name]))
-    if not isinstance(fitted["seconds"], dict):
-        raise InputError("seconds is not a dictionary")
-    check_numbers("seconds", list(fitted["seconds"].values()))
-    model.seconds_ = fitted["seconds"]
-    check_whole("n_iter", fitted["n_iter"], 1)
-    model.n_iter_ = fitted["n_iter"]
-    check_number("total_weight", fitted["total_weight"], positive=True)
+    _read_numbers(model, fitted)
     check_arrays(
         archive,
         {
@@ -120,7 +112,8 @@ def read_ranker(
         unpack_vectors(archive, "labels", (n_first, k)),
         arrays["label_bias"],
     )
-    model._background = _read_background(archive, d, k, m)
+    if fitted.get("background"):
+        model._background = _read_background(archive, d, k, m)
     # The means of the clusters are computed again from the vectors, so that both always agree.
     vectors = Vectors(params, fitted["activation"], model.device)
     index = read_index(archive, vectors, fitted["n_probe"])
@@ -135,6 +128,20 @@ def read_ranker(
     from rmls.models.ranker.live.archive import read_live
 
     return block, *read_live(model, fitted, archive, block)
+
+
+def _read_numbers(model: RMLSRanker, fitted: dict[str, Any]) -> None:
+    """Set the plain numbers of a ranker."""
+    for name in NUMBERS:
+        check_number(name, fitted[name], positive=False)
+        setattr(model, f"{name}_", float(fitted[name]))
+    if not isinstance(fitted["seconds"], dict):
+        raise InputError("seconds is not a dictionary")
+    check_numbers("seconds", list(fitted["seconds"].values()))
+    model.seconds_ = fitted["seconds"]
+    check_whole("n_iter", fitted["n_iter"], 1)
+    model.n_iter_ = fitted["n_iter"]
+    check_number("total_weight", fitted["total_weight"], positive=True)
 
 
 def _sources_state(model: RMLSRanker) -> dict[str, NDArray[Any]]:
@@ -170,10 +177,8 @@ def _read_sources(
     return tuple(sources)
 
 
-def _read_background(archive: Archive, d: int, k: int, m: int) -> Background | None:
+def _read_background(archive: Archive, d: int, k: int, m: int) -> Background:
     """Read what training rows are like; archives of version 0.1 do not say."""
-    if "background_mean" not in archive.arrays:
-        return None
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("mean", "squares", "shares"), (d,))
     shapes |= {"hidden": (k,), "spread": (k, k), "certainty": (m,)}
     check_arrays(

@@ -63,6 +63,7 @@ class Explains:
         """Number of weights of all classifiers."""
         return sum(len(block.weights.values) for block in self._scorer.blocks)
 
+    @keeps_to_n_jobs
     def explain(self, x: Any, label: Any = None, k: int = 5, *, gradient: str = "path") -> Any:
         """Return the parts that the score of a label adds up to.
 

@@ -23,6 +23,7 @@ class LiveTexts(Base):  # type: ignore[misc]
         self: Any,
         X: Any,
         y: Any = None,
+        classes: Any = None,
         sample_weight: Any = None,
         label_names: Any = None,
         label_text: Any = None,
@@ -42,7 +43,10 @@ class LiveTexts(Base):  # type: ignore[misc]
         'cinema'
         """
         if not hasattr(self, "estimator_"):
-            return self.fit(X, y, sample_weight, label_names, label_text)
+            self.fit(X, y, sample_weight, label_names, label_text)
+            known = set(self.classes_.tolist())
+            others = [] if classes is None else [name for name in classes if name not in known]
+            return self.add_labels(others) if others else self
         from rmls.models.text import live_changes
 
         given = (X, y, sample_weight, label_names, label_text, rejected)
@@ -127,7 +131,7 @@ class LiveTexts(Base):  # type: ignore[misc]
 def live_estimator(model: Any) -> Any:
     """Return the ranker inside; other estimators do not change after `fit`."""
     estimator = model.estimator_
-    if not hasattr(estimator, "partial_fit"):
+    if not hasattr(estimator, "add_labels"):
         name = type(estimator).__name__
         raise InputError(f"{name} does not change once it is fitted; RMLSRanker does.")
     return estimator

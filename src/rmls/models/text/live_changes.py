@@ -88,7 +88,7 @@ def learn(
     change.take_up(X, texts)
     words = change.words(texts, owners)
     rows = change.rows(X)
-    change.estimator.partial_fit(rows, y, sample_weight, label_names, words, rejected)
+    change.estimator.partial_fit(rows, y, None, sample_weight, label_names, words, rejected)
     kept = change.estimator._kept_rows
     if kept is not None:
         change.estimator._kept_rows = kept.with_last_texts(list_beginnings(model, X))

@@ -197,5 +197,6 @@ def test_classes_of_a_1d_y_do_not_change(name: str) -> None:
     with pytest.raises(InputError, match="one class for every row"):
         CHANGES[name](model)
     with pytest.raises(InputError, match="one class for every row"):
-        model.partial_fit(X[:2], ["a", "b"])
+        model.partial_fit(X[:2], ["a", "new"])
     assert model.classes_.tolist() == list("abcd")
+    assert model.partial_fit(X[:4], list("abcd")).predict(X[:4]).tolist() == list("abcd")

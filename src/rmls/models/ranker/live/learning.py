@@ -324,9 +324,10 @@ def fit_correction(
 
     Examples
     --------
-    >>> rate = np.full(1000, 0.0)
-    >>> fit_correction(rate, np.arange(1000) < 500, np.ones(1000), 1e9)
-    (1.0, 0.0)
+    >>> stated = np.repeat([-1.0, 1.0], 500)
+    >>> slope, offset = fit_correction(stated, stated > 0, np.ones(1000), 10.0)
+    >>> round(slope, 3), round(abs(offset), 3)
+    (1.007, 0.0)
     """
     columns = np.stack([stated, np.ones_like(stated)], axis=1)
     trust = KNOWN_ROWS / max(n_rows, 1e-12)

@@ -27,6 +27,7 @@ class LiveLabels(Base):
         self: Any,
         X: Any,
         y: Any = None,
+        classes: Any = None,
         sample_weight: Any = None,
         label_names: Any = None,
         label_text: Any = None,
@@ -42,6 +43,8 @@ class LiveLabels(Base):
         ----------
         X, y, sample_weight, label_names : as for `fit`
             A model that is not fitted is fitted to them.
+        classes : sequence, optional
+            Labels that may come, in the first call; those without rows are added.
         label_text : as for `fit`, optional
             What labels that are new are called.
         rejected : like ``y``, optional
@@ -61,7 +64,10 @@ class LiveLabels(Base):
         'art'
         """
         if not self.__sklearn_is_fitted__():
-            return self.fit(X, y, sample_weight, label_names, label_text)
+            self.fit(X, y, sample_weight, label_names, label_text)
+            known = set(self._space.names)
+            others = [] if classes is None else [name for name in classes if name not in known]
+            return self.add_labels(others) if others else self
         from rmls.models.ranker.live import changes
 
         rows = changes.Given(X, y, sample_weight, label_names, label_text, rejected)

@@ -32,10 +32,6 @@ def start_change(model: RMLSRanker) -> RMLSRanker:
 
     A change that fails on its way leaves the model as it was.
     """
-    if model._space.is_single:
-        raise InputError(
-            "the model has one class for every row; labels come and go where rows have label sets."
-        )
     changed = copy(model)
     if changed._background is None:
         changed._background = _no_background(model)
@@ -98,6 +94,10 @@ def former(model: RMLSRanker, name: Any) -> str:
 
 def set_names(changed: RMLSRanker, names: list[Any]) -> None:
     """Give all labels new names, each of them another one."""
+    if changed._space.is_single:
+        raise InputError(
+            "the model has one class for every row; labels come and go where rows have label sets."
+        )
     names = check_names(names)
     changed._space = replace(changed._space, names=names)
     changed.classes_ = changed._space.classes
