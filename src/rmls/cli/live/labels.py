@@ -90,8 +90,6 @@ def add(
     if not texts.is_text_model(fitted):
         raise InputError(f"{model} was trained on features; add_labels of Python takes rows.")
     named = read_label_text(file)
-    for found in (*named.found, *named.notes):
-        note(notes(quiet), "names", found)
     reading = texts.Reading(text, labels, None, separator, encoding, delimiter)
     rows, truth = _read_examples(fitted, examples, reading)
     before = len(fitted.classes_)
@@ -99,6 +97,8 @@ def add(
     added = len(fitted.classes_) - before
     if not added:
         raise InputError(f"the model has all labels of {file} already.")
+    for found in (*named.found, *named.notes):
+        note(notes(quiet), "names", found)
     note(notes(quiet), "added", f"{count(added, 'label')}; {len(fitted.classes_):,} in all")
     save_model(fitted, model, output, quiet)
 

@@ -27,6 +27,7 @@ N_NAME_COLUMNS = 5
 UNNAMED = -12.0
 # What names are worth without rows, about as learned elsewhere, where matches are too few to learn.
 PLAIN_UNSEEN, FEW_MATCHES = (6.0, 3.0, 0.0, 5.0, 0.0), 20
+PLAIN_SLOPES = (-1.0, 3.0, 0.0, 5.0, 0.0)
 # Labels without rows are like the rare ones rather than like the frequent ones: pairs of a label
 # with n rows count by this power of n where a name's worth without rows is learned.
 RARE_POWER = -0.25
@@ -234,7 +235,7 @@ def plain_combination(n_more: int = 0, has_names: bool = False) -> Combination:
         # Most for labels of few rows.
         unseen = np.zeros(n_more)
         unseen[:N_NAME_COLUMNS] = PLAIN_UNSEEN
-        slopes[0, :N_NAME_COLUMNS] = (-1.0, 3.0, 0.0, 5.0, 0.0)
+        slopes[0, :N_NAME_COLUMNS] = PLAIN_SLOPES
     return Combination(theta, np.zeros(3, np.float32), slopes, unseen)
 
 

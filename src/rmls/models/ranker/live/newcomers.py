@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from rmls.core.errors import InputError
-from rmls.models.ranker.combination import N_ENDS, N_NAME_COLUMNS, PLAIN_UNSEEN
+from rmls.models.ranker.combination import (
+    N_ENDS,
+    N_NAME_COLUMNS,
+    PLAIN_SLOPES,
+    PLAIN_UNSEEN,
+)
 from rmls.models.ranker.label_words import LabelWords
 from rmls.models.ranker.live.blocks import LabelParts, NameParts, as_csr, later_block
 from rmls.models.ranker.live.tables import append_tables
@@ -64,7 +69,8 @@ def _with_names(changed: RMLSRanker, blocks: list[LabelBlock]) -> list[LabelBloc
     sources = blocks[0].proposer.sources
     if sources and (sources[0].kind == "names" or sources[0].n_columns == N_NAME_COLUMNS):
         return blocks
-    slopes = np.hstack([np.zeros((N_ENDS, N_NAME_COLUMNS)), combination.slopes])
+    # Only labels that come later have names: what is usual counts for them, whatever their rows.
+    slopes = np.hstack([np.tile(PLAIN_SLOPES, (N_ENDS, 1)), combination.slopes])
     unseen = np.concatenate([PLAIN_UNSEEN, np.zeros(combination.slopes.shape[1])])
     changed.combination_ = replace(combination, slopes=slopes, unseen=unseen)
     silent = Silent(N_NAME_COLUMNS)
