@@ -50,6 +50,8 @@ def ranker_state(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[A
         arrays |= _sources_state(model)
     fitted: dict[str, Any] = {name: getattr(model, f"{name}_") for name in NUMBERS}
     arrays["positives"] = model._frequencies.positives
+    if model._frequencies.trusted is not None:
+        arrays["trusted"] = model._frequencies.trusted
     if model._background is not None:
         fitted["background"] = True
         arrays |= {f"background_{name}": part for name, part in vars(model._background).items()}
@@ -100,7 +102,10 @@ def read_ranker(
         },
     )
     arrays = archive.arrays
-    model._frequencies = Frequencies(arrays["positives"], float(fitted["total_weight"]))
+    if "trusted" in arrays:
+        check_arrays(archive, {"trusted": (np.float64, (m,))})
+    counts = (arrays["positives"], float(fitted["total_weight"]), arrays.get("trusted"))
+    model._frequencies = Frequencies(*counts)
     # Archives of version 0.1 have none.
     sizes = (d, n_dense, n_first)
     sources = _read_sources(fitted.get("sources", []), archive, sizes, model.precision)

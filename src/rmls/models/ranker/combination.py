@@ -63,10 +63,13 @@ class Frequencies:
         Weight of the rows that have the label.
     total : float
         Weight of all rows.
+    trusted : ndarray of float64, shape (n_labels,), optional
+        Rows whose scores are trusted as theirs, where more: labels shown by a few examples.
     """
 
     positives: NDArray[np.float64]
     total: float
+    trusted: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, data: TrainingSet) -> Frequencies:
@@ -203,7 +206,8 @@ class Combination:
         """Return the coefficients of every label, with rare labels boosted by ``tail``."""
         positives = frequencies.positives
         top = float(positives.max(initial=1.0))
-        near, ends = bands(positives, top), bands(positives, top, N_ENDS)
+        trust = np.maximum(positives, 0.0 if frequencies.trusted is None else frequencies.trusted)
+        near, ends = bands(trust, top), bands(trust, top, N_ENDS)
         table = np.hstack([near @ self.theta, ends @ self.slopes])
         # Neither weights nor vectors have learned anything of labels without rows.
         table[positives == 0] = 0.0

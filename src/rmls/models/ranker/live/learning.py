@@ -14,7 +14,6 @@ from rmls.core.resources import count_threads, for_blocks
 from rmls.decide import Calibration
 from rmls.kernels.arrays import DUAL_LOSSES, Csr, Pairs, Problem
 from rmls.kernels.backend import csr_arrays, get_backend
-from rmls.models.ranker.combination import Frequencies
 from rmls.models.ranker.live.blocks import LabelParts, as_csr, change_labels, later_block
 from rmls.models.ranker.live.newcomers import VectorMaker
 from rmls.models.ranker.scoring import LabelBlock
@@ -69,6 +68,7 @@ class NewRows:
 
 def learn_rows(changed: RMLSRanker, blocks: list[LabelBlock], new: NewRows) -> list[LabelBlock]:
     """Let a copy of a model learn from rows; returns the blocks that know them."""
+    blocks = _introduce(changed, blocks, new)
     changed._set_scorer(*blocks)
     listed, logits = _look(changed, new.rows)
     if new.rejected is None:
@@ -77,8 +77,10 @@ def learn_rows(changed: RMLSRanker, blocks: list[LabelBlock], new: NewRows) -> l
         new = replace(new, rejected=_as_matrix(listed, new.Y.shape[1]))
     positives = new.weights @ new.Y
     frequencies = changed._frequencies
-    changed._frequencies = Frequencies(
-        frequencies.positives + positives, frequencies.total + float(new.weights.sum())
+    changed._frequencies = replace(
+        frequencies,
+        positives=frequencies.positives + positives,
+        total=frequencies.total + float(new.weights.sum()),
     )
     changed.label_counts_ = changed.label_counts_ + np.diff(new.Y.tocsc().indptr)
     if changed._kept_rows is not None:
@@ -92,6 +94,7 @@ def learn_examples(
     changed: RMLSRanker, blocks: list[LabelBlock], new: NewRows, labels: Places
 ) -> list[LabelBlock]:
     """Let some later labels of a copy of a model learn from rows; all others stay as they are."""
+    blocks = _introduce(changed, blocks, new)
     changed._set_scorer(*blocks)
     listed, _ = _look(changed, new.rows)
     wrong = _as_matrix(listed, new.Y.shape[1])
@@ -100,10 +103,29 @@ def learn_examples(
     positives = frequencies.positives + new.weights @ new.Y
     # How others are scored depends on the frequency of the most frequent label, which stays.
     positives[labels] = np.minimum(positives[labels], others.max(initial=1.0))
-    changed._frequencies = replace(frequencies, positives=positives)
+    # Examples were chosen: how many there are does not say how frequent a label is.
+    trusted = (
+        np.zeros_like(positives) if frequencies.trusted is None else frequencies.trusted.copy()
+    )
+    trusted[new.fresh] = others[others > 0].mean() if others.any() else 1.0
+    changed._frequencies = replace(frequencies, positives=positives, trusted=trusted)
     changed.label_counts_ = changed.label_counts_ + np.diff(new.Y.tocsc().indptr)
     updater = Updater.of(changed)
     return [*blocks[:-1], updater.update(blocks[-1], new)]
+
+
+def _introduce(changed: RMLSRanker, blocks: list[LabelBlock], new: NewRows) -> list[LabelBlock]:
+    """Give fresh labels the vectors that their rows suggest: rows like these then list them."""
+    if not len(new.fresh):
+        return blocks
+    *others, block = blocks
+    parts, fresh = LabelParts.of(block), new.fresh - block.first
+    hidden = block.proposer.vectors.hidden(new.rows.X)
+    Y = sparse.csr_matrix(new.Y[:, new.fresh].multiply(new.weights[:, None]), dtype=np.float64)
+    vectors, bias = parts.vectors.copy(), parts.vector_bias.copy()
+    vectors[fresh], bias[fresh] = VectorMaker.of(changed).make(hidden, Y)
+    parts = replace(parts, vectors=vectors, vector_bias=bias)
+    return [*others, later_block(block, parts, changed.precision, block.first)]
 
 
 def _look(changed: RMLSRanker, rows: Rows) -> tuple[NDArray[np.int32], Floats]:

@@ -130,7 +130,9 @@ def _each_table(changed: RMLSRanker, change: Any) -> None:
     """Change every table with one value a label; the second argument is that of a new label."""
     changed.label_counts_ = change(changed.label_counts_, 0)
     frequencies = changed._frequencies
-    changed._frequencies = Frequencies(change(frequencies.positives, 0.0), frequencies.total)
+    trusted = None if frequencies.trusted is None else change(frequencies.trusted, 0.0)
+    positives = change(frequencies.positives, 0.0)
+    changed._frequencies = Frequencies(positives, frequencies.total, trusted)
     assert changed._background is not None
     certainty = change(changed._background.certainty, 1.0)
     changed._background = replace(changed._background, certainty=certainty)
