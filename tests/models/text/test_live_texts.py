@@ -26,7 +26,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "names": {},
     "no names": {"use_names": False},
     "pairs": {"pairs": True, "characters": (3, 4)},
-    "hashed": {"hashing": 256},
+    "hashed": {"hashing": 2048},
     "stems": {"stem": "english"},
     "vectors": {"encoder": lambda texts: [[float(len(text)), 1.0, 2.0] for text in texts]},
 }
