@@ -14,7 +14,7 @@ from rmls.archive.layout import MANIFEST_NAME
 
 ROWS = """title,body,tags
 quarks,the quarks and the gluons,physics
-gluons,gluons in the quarks,physics; law
+gluons,gluons in the quarks,physics
 wheat,cattle and the harvest,farm
 """
 
@@ -51,7 +51,7 @@ def test_new_rows_bring_labels_and_words(model: Path, rows: Path, run: Any) -> N
     assert result.exit_code == 0, result.stderr
     lines = dict(line.split(None, 1) for line in result.stderr.splitlines())
     assert lines["rows"] == "3"
-    assert lines["labels"] == "2 of 4 have new rows"
+    assert lines["labels"] == "1 of 4 have new rows"
     assert lines["new"] == "1 label: physics"
     assert lines["words"] == "3 new"
     assert best(model, "gluons") == "physics"
