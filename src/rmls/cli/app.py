@@ -21,6 +21,7 @@ from rmls.cli.live.learn import learn
 from rmls.cli.methods import methods
 from rmls.cli.predict import predict
 from rmls.cli.resample import resample
+from rmls.cli.serve import serve
 from rmls.cli.shared.console import PlainFailures, show_help_without_command
 from rmls.cli.split import split
 from rmls.cli.stats import stats
@@ -40,6 +41,7 @@ app.command()(split)
 app.command()(check)
 app.command(cls=ExplainsShortcuts)(train)
 app.command()(suggest)
+app.command()(serve)
 app.command()(learn)
 app.add_typer(labels_app, name="labels")
 app.command()(explain)

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fastapi import Request
 
+from rmls.serve.feedback import FeedbackFile
 from rmls.serve.settings import Settings
 from rmls.serve.store import ModelStore
+from rmls.serve.telemetry import Telemetry
+from rmls.serve.work import Gate
 
 
-@dataclass(frozen=True)
 class Service:
-    """Models and limits."""
+    """Models and limits, the line of requests, what is counted, and the file of feedback."""
 
-    store: ModelStore
-    settings: Settings
+    def __init__(self, store: ModelStore, settings: Settings) -> None:
+        self.store, self.settings = store, settings
+        self.gate = Gate(settings)
+        self.telemetry = Telemetry(store, self.gate)
+        given = settings.feedback
+        self.feedback = None if given is None else FeedbackFile(given)
+
+    def close(self) -> None:
+        """Let what runs end, and take no more."""
+        self.gate.close()
+        if self.feedback is not None:
+            self.feedback.close()
 
 
 def get_service(request: Request) -> Service:

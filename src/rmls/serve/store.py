@@ -13,7 +13,9 @@ from typing import Any
 import rmls
 from rmls.archive.layout import MANIFEST_NAME
 from rmls.core.errors import RmlsError
+from rmls.serve.labels import LabelTable
 from rmls.serve.problems import Problem
+from rmls.serve.texts import columns_of
 
 Stamp = tuple[int, int, int]
 
@@ -31,6 +33,7 @@ class Served:
         Tells one state of the folder from another.
     since : float
         When it was opened, in seconds since 1970.
+    labels : LabelTable
     """
 
     name: str
@@ -38,6 +41,7 @@ class Served:
     model: Any
     stamp: Stamp
     since: float
+    labels: LabelTable
 
 
 class ModelStore:
@@ -89,7 +93,20 @@ def open_model(name: str, path: Path) -> Served:
     model: Any = rmls.load(path)
     if not hasattr(model, "suggest"):
         raise RmlsError(f"{path} was trained on features; a service needs a model of texts.")
-    return Served(name, path, model, stamp, time.time())
+    prepare(model)
+    return Served(name, path, model, stamp, time.time(), LabelTable.of(model))
+
+
+def prepare(model: Any) -> None:
+    """Let a model work on one thread, and load what its first answer needs."""
+    # Requests are what runs side by side.
+    model.set_params(n_jobs=1)
+    for part in (model.features_, model.estimator_):
+        if "n_jobs" in part.get_params(deep=False):
+            part.set_params(n_jobs=1)
+    columns = columns_of(model)
+    if columns is None or model.features_.fields_:
+        model.rank(["a text"], 1)
 
 
 def read_stamp(path: Path) -> Stamp:

@@ -1,0 +1,104 @@
+"""Start the service: one process or several, which share the files of the models."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+
+from rmls.serve.app import make_app
+from rmls.serve.settings import Settings
+from rmls.serve.store import ModelStore
+
+# How the settings reach the workers, which are new processes.
+PLAN = "RMLS_SERVE_PLAN"
+# Threads that compute hand the interpreter to the one that answers after so many seconds: with
+# Python's own 5 ms a request would wait longer for its turn to be read than for its work.
+SWITCH_SECONDS = 0.0005
+KEEP_ALIVE_SECONDS = 30
+LAST_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a service listens, and with how many processes."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+
+
+def serve(models: Mapping[str, Path], settings: Settings, address: Address, log: str) -> None:
+    """Answer requests until the process is told to stop."""
+    import uvicorn
+
+    os.environ[PLAN] = write_plan(models, settings, log)
+    try:
+        uvicorn.run(
+            "rmls.serve.run:make_worker",
+            factory=True,
+            host=address.host,
+            port=address.port,
+            workers=address.workers,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=LAST_SECONDS,
+        )
+    finally:
+        del os.environ[PLAN]
+
+
+def make_worker() -> FastAPI:
+    """Return the application that the environment describes; called in every worker."""
+    models, settings, log = read_plan(os.environ[PLAN])
+    start_log(log)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    return make_app(ModelStore(models), settings)
+
+
+def start_log(level: str) -> None:
+    """Write what happens to standard error, a line each."""
+    form = "%(asctime)s %(levelname)s %(message)s"
+    logging.basicConfig(level=level.upper(), format=form, force=True)
+
+
+def write_plan(models: Mapping[str, Path], settings: Settings, log: str) -> str:
+    """Return what a worker needs to know."""
+    paths = {name: str(path.resolve()) for name, path in models.items()}
+    feedback = settings.feedback
+    values = {
+        **asdict(settings),
+        "feedback": None if feedback is None else str(feedback.resolve()),
+    }
+    return json.dumps({"models": paths, "settings": values, "log": log})
+
+
+def read_plan(text: str) -> tuple[dict[str, Path], Settings, str]:
+    """Return the models, the settings and the level of the log.
+
+    Examples
+    --------
+    >>> read_plan(write_plan({}, Settings(max_texts=3), "info"))[1].max_texts
+    3
+    """
+    plan: dict[str, Any] = json.loads(text)
+    settings = Settings(**plan["settings"])
+    feedback = plan["settings"]["feedback"]
+    return (
+        {name: Path(path) for name, path in plan["models"].items()},
+        replace(
+            settings,
+            hosts=tuple(settings.hosts),
+            feedback=None if feedback is None else Path(feedback),
+        ),
+        plan["log"],
+    )
