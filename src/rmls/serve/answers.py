@@ -18,9 +18,11 @@ from rmls.serve.work import keep_to_time
 
 # Labels of a text that are ordered anew when the weight of the tail is asked for.
 LISTED = 100
-MAX_LABELS = 100
+MAX_LABELS, DEFAULT = 100, 5
 # Training rows that are shown beside an explanation.
 N_SIMILAR = 3
+
+Answer = list[list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -45,24 +47,47 @@ class Wanted:
     tail: float | None = None
     explain: bool = False
 
+    @property
+    def most(self) -> int:
+        """Labels of a text that are answered, at most."""
+        return self.k or (DEFAULT if self.decision is None else MAX_LABELS)
 
-def suggest(served: Served, texts: Sequence[Text], wanted: Wanted) -> list[list[dict[str, Any]]]:
+    @property
+    def depth(self) -> int:
+        """Labels of a text that must be ranked."""
+        return self.most if self.tail is None else max(LISTED, self.most)
+
+
+def suggest(served: Served, texts: Sequence[Text], wanted: Wanted) -> Answer:
     """Return the labels of every text, as the answer lists them."""
     if not texts:
         return []
     model, rows = served.model, as_rows(served.model, texts)
-    k = wanted.k or (5 if wanted.decision is None else MAX_LABELS)
     if wanted.decision is not None:
         ranking = model.rank_sets(rows, read_rule(wanted.decision))
     else:
-        ranking = model.rank(rows, k if wanted.tail is None else max(LISTED, k))
-    found = [_row(served, ranking, row, wanted, k) for row in range(len(texts))]
+        ranking = model.rank(rows, wanted.depth)
+    found = [_row(served, ranking, row, wanted) for row in range(len(texts))]
     if wanted.explain:
         for text, suggestions in zip(texts, found, strict=True):
             for each in suggestions:
                 keep_to_time()
                 each["explanation"] = explain(served, text, each["label"])
     return found
+
+
+def suggest_together(
+    served: Served, asked: Sequence[tuple[Sequence[Text], Wanted]]
+) -> list[Answer]:
+    """Return what `suggest` returns for several requests, by one look at the model.
+
+    None of them has a decision rule or wants explanations.
+    """
+    texts = [text for some, _ in asked for text in some]
+    depth = max(wanted.depth for _, wanted in asked)
+    ranking = served.model.rank(as_rows(served.model, texts), depth)
+    numbers = iter(range(len(texts)))
+    return [[_row(served, ranking, next(numbers), wanted) for _ in some] for some, wanted in asked]
 
 
 def read_rule(text: str) -> Any:
@@ -73,10 +98,9 @@ def read_rule(text: str) -> Any:
     return rule
 
 
-def _row(
-    served: Served, ranking: Ranking, row: int, wanted: Wanted, k: int
-) -> list[dict[str, Any]]:
+def _row(served: Served, ranking: Ranking, row: int, wanted: Wanted) -> list[dict[str, Any]]:
     """Return the suggestions for one text."""
+    k = wanted.most
     span = slice(*ranking.indptr[row : row + 2].tolist())
     labels, scores = ranking.labels[span], ranking.scores[span]
     chances = None if ranking.probabilities is None else ranking.probabilities[span]

@@ -51,6 +51,7 @@ def busy(status: int, detail: str, seconds: int = 1) -> Problem:
 
 def answer_problems(app: FastAPI) -> None:
     """Let an application answer every error with a problem document."""
+    # Coroutines all: a plain function would be called on another thread.
     app.add_exception_handler(Problem, _of_problem)
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(RequestValidationError, _of_validation)
@@ -68,23 +69,23 @@ def internal_problem(error: BaseException) -> Problem:
     return Problem(500, "the service failed; its log says where.")
 
 
-def _of_problem(_: Request, error: Exception) -> Response:
+async def _of_problem(_: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)
     return error.response()
 
 
-def _of_http(_: Request, error: Exception) -> Response:
+async def _of_http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     detail = SENTENCES.get(error.status_code, str(error.detail))
     headers = None if error.headers is None else dict(error.headers)
     return Problem(error.status_code, detail, headers=headers).response()
 
 
-def _of_input(_: Request, error: Exception) -> Response:
+async def _of_input(_: Request, error: Exception) -> Response:
     return Problem(422, str(error)).response()
 
 
-def _of_validation(_: Request, error: Exception) -> Response:
+async def _of_validation(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = [
         # What was given is not repeated: it may be long, and no text at all.

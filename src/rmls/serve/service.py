@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import Request
 
+from rmls.serve.batches import Batches
 from rmls.serve.feedback import FeedbackFile
 from rmls.serve.settings import Settings
 from rmls.serve.store import ModelStore
@@ -17,6 +18,7 @@ class Service:
     def __init__(self, store: ModelStore, settings: Settings) -> None:
         self.store, self.settings = store, settings
         self.gate = Gate(settings)
+        self.batches = Batches(self.gate)
         self.telemetry = Telemetry(store, self.gate)
         given = settings.feedback
         self.feedback = None if given is None else FeedbackFile(given)
@@ -28,7 +30,8 @@ class Service:
             self.feedback.close()
 
 
-def get_service(request: Request) -> Service:
+async def get_service(request: Request) -> Service:
     """Return the service that a request came to."""
+    # A coroutine: plain functions are called on another thread, which takes longer than this.
     service: Service = request.app.state.service
     return service

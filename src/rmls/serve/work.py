@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,7 +27,10 @@ class Gate:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        # Linear algebra on one thread in each: requests are what runs side by side.
+        # Linear algebra on one thread, once for all: requests are what runs side by side, and
+        # changing the number with each of them would take longer than some.
+        self._one_thread = ExitStack()
+        self._one_thread.enter_context(THREAD_LIMITS.at_most(1))
         self._pool = ThreadPoolExecutor(settings.max_running, "rmls", THREAD_LIMITS.hold_worker)
         self._turns: asyncio.Semaphore | None = None
         self.running = self.waiting = 0
@@ -49,7 +53,10 @@ class Gate:
         until = time.monotonic() + self.settings.max_seconds
         self.waiting += 1
         try:
-            await asyncio.wait_for(turns.acquire(), self.settings.max_seconds)
+            if turns.locked():
+                await asyncio.wait_for(turns.acquire(), self.settings.max_seconds)
+            else:
+                await turns.acquire()
         except asyncio.TimeoutError:
             raise busy(503, "the request waited too long for its turn.") from None
         finally:
@@ -81,6 +88,7 @@ class Gate:
     def close(self) -> None:
         """Take no more work; what runs is waited for."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._one_thread.close()
 
 
 def _work(until: float, function: Callable[..., Result], args: tuple[object, ...]) -> Result:

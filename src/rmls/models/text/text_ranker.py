@@ -335,7 +335,10 @@ class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # t
 
     def _blocks(self, X: Any) -> Iterator[sparse.csr_matrix]:
         rows = self.features_.transform(X)
-        for start in range(0, max(rows.shape[0], 1), BLOCK_ROWS):
+        if rows.shape[0] <= BLOCK_ROWS:
+            yield rows
+            return
+        for start in range(0, rows.shape[0], BLOCK_ROWS):
             yield rows[start : start + BLOCK_ROWS]
 
     def set_params(self, **params: Any) -> TextRanker:

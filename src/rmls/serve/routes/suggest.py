@@ -39,7 +39,7 @@ async def suggest(asked: Annotated[OneText | ManyTexts, Body()], service: Served
         asked.tail,
         asked.explain,
     )
-    found = await run(service, answers.suggest, served, texts, wanted)
+    found = await service.batches.suggest(served, texts, wanted)
     results = [{"suggestions": row} for row in found]
     return JSONResponse({"model": served.name, "results": results})
 
