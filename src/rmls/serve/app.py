@@ -13,13 +13,33 @@ from rmls.core.version import VERSION
 from rmls.serve.document import describe_problems
 from rmls.serve.guard import Guard
 from rmls.serve.problems import answer_problems
-from rmls.serve.routes import feedback, health, labels, models, page, suggest
+from rmls.serve.routes import (
+    annif,
+    feedback,
+    health,
+    inference,
+    label_studio,
+    labels,
+    models,
+    page,
+    suggest,
+)
 from rmls.serve.service import Service
 from rmls.serve.settings import Settings
 from rmls.serve.store import ModelStore
 
 LOG = logging.getLogger("rmls.serve")
-ROUTERS = (health, suggest, labels, feedback, models, page)
+ROUTERS = (
+    health,
+    suggest,
+    labels,
+    feedback,
+    models,
+    page,
+    annif,
+    inference,
+    label_studio,
+)
 
 
 def make_app(store: ModelStore, settings: Settings | None = None) -> FastAPI:

@@ -1,0 +1,1 @@
+"""What other tools send and expect: Annif, the Open Inference Protocol, Label Studio."""
