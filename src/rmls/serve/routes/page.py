@@ -1,71 +1,104 @@
-"""The page: files of the package, read once, at addresses that are known before."""
+"""The page: files of the package, read once, and nothing else."""
 
 from __future__ import annotations
 
-import mimetypes
+import hashlib
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
-from pathlib import Path
-from typing import Annotated
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Request, Response
 
 from rmls.serve.problems import Problem
 
 router = APIRouter(include_in_schema=False)
-FOLDER = Path(__file__).parent.parent / "page"
-START = "index.html"
-# What systems disagree about, or do not know.
-TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".woff2": "font/woff2"}
+
+START: Final = "index.html"
+MEDIA_TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+POLICY: Final = (
+    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "object-src 'none'"
+)
 
 
 @dataclass(frozen=True)
 class PageFile:
-    """A file of the page."""
+    """A file of the page as it is sent.
+
+    Attributes
+    ----------
+    content : bytes
+    headers : dict of str to str
+    """
 
     content: bytes
-    kind: str
-    tag: str
+    headers: dict[str, str]
+
+    @property
+    def tag(self) -> str:
+        """What tells this content from any other."""
+        return self.headers["ETag"]
 
 
 @cache
-def read_files() -> dict[str, PageFile]:
-    """Return the files of the page by name: no name of a request is ever opened."""
-    found = sorted(path for path in FOLDER.rglob("*") if path.is_file())
-    return {path.relative_to(FOLDER).as_posix(): _read(path) for path in found}
+def page_files() -> dict[str, PageFile]:
+    """Return all files of the page by name.
+
+    A request is answered from this dictionary: what it names is looked up and never opened.
+    """
+    return dict(_walk(files("rmls.serve").joinpath("page"), ""))
 
 
-def _read(path: Path) -> PageFile:
-    content = path.read_bytes()
-    kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0]
-    kind = kind or "application/octet-stream"
-    if kind.startswith("text/"):
-        kind += "; charset=utf-8"
-    return PageFile(content, kind, f'"{sha256(content).hexdigest()[:16]}"')
+def _walk(folder: Traversable, above: str) -> list[tuple[str, PageFile]]:
+    found = []
+    for entry in folder.iterdir():
+        name = above + entry.name
+        if entry.is_dir():
+            found += _walk(entry, f"{name}/")
+        elif (media_type := MEDIA_TYPES.get(name[name.rfind(".") :])) is not None:
+            found.append((name, _make_file(entry.read_bytes(), media_type)))
+    return found
 
 
-IfNoneMatch = Annotated[str | None, Header()]
+def _make_file(content: bytes, media_type: str) -> PageFile:
+    headers = {
+        "Content-Type": media_type,
+        # Kept by the browser, but asked for each time: a new version shows at once.
+        "Cache-Control": "no-cache",
+        "ETag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
+        "Content-Security-Policy": POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+    }
+    return PageFile(content, headers)
 
 
 @router.api_route("/", methods=["GET", "HEAD"])
-async def start(if_none_match: IfNoneMatch = None) -> Response:
-    """Show the page."""
-    return _answer(START, if_none_match)
+def start(request: Request) -> Response:
+    """Answer with the page."""
+    return _answer(request, START)
 
 
 @router.api_route("/page/{name:path}", methods=["GET", "HEAD"])
-async def file(name: str, if_none_match: IfNoneMatch = None) -> Response:
-    """Return a file of the page."""
-    return _answer(name or START, if_none_match)
+def page_file(request: Request, name: str) -> Response:
+    """Answer with a file of the page."""
+    return _answer(request, name)
 
 
-def _answer(name: str, known: str | None) -> Response:
-    found = read_files().get(name)
+def _answer(request: Request, name: str) -> Response:
+    found = page_files().get(name)
     if found is None:
-        raise Problem(404, "there is nothing at this address.")
-    # Asked for again each time, and answered in a few bytes where nothing has changed.
-    headers = {"ETag": found.tag, "Cache-Control": "no-cache"}
-    if known == found.tag:
-        return Response(status_code=304, headers=headers)
-    return Response(found.content, headers=headers, media_type=found.kind)
+        raise Problem(404, "the page has no such file.")
+    known = [tag.strip() for tag in request.headers.get("if-none-match", "").split(",")]
+    # A proxy that compresses makes the tag a weak one; the content is the same.
+    if "*" in known or found.tag in [tag.removeprefix("W/") for tag in known]:
+        kept = {key: value for key, value in found.headers.items() if key != "Content-Type"}
+        return Response(status_code=304, headers=kept)
+    return Response(found.content, headers=found.headers)
