@@ -65,11 +65,15 @@ function finish(first) {
 
 function apology(error) {
   if (!(error instanceof ApiError)) console.error(error);
-  const sentence = error instanceof ApiError ? error.message : "Something went wrong in this page; reload it.";
-  return h("div", { class: "narrow" },
+  const sentence =
+    error instanceof ApiError ? error.message : "Something went wrong in this page; reload it.";
+  return h(
+    "div",
+    { class: "narrow" },
     h("h1", {}, "That did not work"),
     h("p", { class: "error", role: "alert" }, sentence),
-    h("button", { type: "button", on: { click: () => open() } }, "Try again"));
+    h("button", { type: "button", on: { click: () => open() } }, "Try again"),
+  );
 }
 
 function fillModels() {

@@ -25,7 +25,8 @@ export async function ask(path, { body, query = {}, signal, keepalive = false } 
     const answer = await send(path, { body, query, signal, keepalive, sent });
     if (answer.status !== 401) return read(answer);
     if (sent !== null && sent === token()) forgetToken();
-    if (!(await askToken(sent !== null))) throw new ApiError(401, "The service asks for a token; reload the page to enter it.");
+    if (!(await askToken(sent !== null)))
+      throw new ApiError(401, "The service asks for a token; reload the page to enter it.");
   }
 }
 
@@ -37,7 +38,11 @@ async function send(path, { body, query, signal, keepalive, sent }) {
   if (sent !== null) headers.Authorization = `Bearer ${sent}`;
   try {
     return await fetch(address, {
-      method: body ? "POST" : "GET", headers, signal, keepalive, body: body && JSON.stringify(body),
+      method: body ? "POST" : "GET",
+      headers,
+      signal,
+      keepalive,
+      body: body && JSON.stringify(body),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
@@ -51,7 +56,11 @@ async function read(answer) {
     return null;
   });
   if (answer.ok && found !== null) return found;
-  throw new ApiError(answer.status, sentenceOf(answer.status, found), readWait(answer.headers.get("Retry-After")));
+  throw new ApiError(
+    answer.status,
+    sentenceOf(answer.status, found),
+    readWait(answer.headers.get("Retry-After")),
+  );
 }
 
 function sentenceOf(status, found) {

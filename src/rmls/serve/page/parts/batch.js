@@ -40,7 +40,10 @@ export async function suggestAll(texts, options, { signal, onResults, onWait }) 
     try {
       const found = full.length ? await request(full, options, { signal, onWait }) : [];
       let next = 0;
-      onResults(start, batch.map((text) => (isEmpty(text) ? [] : found[next++].suggestions)));
+      onResults(
+        start,
+        batch.map((text) => (isEmpty(text) ? [] : found[next++].suggestions)),
+      );
     } catch (error) {
       const refused = error instanceof ApiError && [400, 413, 422].includes(error.status);
       if (!refused) throw error;

@@ -9,8 +9,14 @@ export function labelBox(name, choose) {
   const ids = { input: unique("find"), list: unique("list") };
   const list = h("ul", { id: ids.list, role: "listbox", "aria-label": "Labels found", hidden: true });
   const input = h("input", {
-    id: ids.input, type: "text", role: "combobox", autocomplete: "off", spellcheck: "false",
-    "aria-expanded": "false", "aria-controls": ids.list, "aria-autocomplete": "list",
+    id: ids.input,
+    type: "text",
+    role: "combobox",
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-expanded": "false",
+    "aria-controls": ids.list,
+    "aria-autocomplete": "list",
     placeholder: "Search all labels",
   });
   const root = h("div", { class: "combobox field" }, h("label", { for: ids.input }, name), input, list);
@@ -35,7 +41,10 @@ async function find(box) {
   if (!query) return close(box);
   box.asked = new AbortController();
   try {
-    const { labels, total } = await ask("labels", { query: { query, limit: 12, model: state.model }, signal: box.asked.signal });
+    const { labels, total } = await ask("labels", {
+      query: { query, limit: 12, model: state.model },
+      signal: box.asked.signal,
+    });
     show(box, query, labels, total);
   } catch (error) {
     if (!isAbort(error)) say(error.message);
@@ -47,9 +56,17 @@ function show(box, query, labels, total) {
   if (!labels.some(({ label }) => label.toLowerCase() === query.toLowerCase())) {
     box.options.push({ label: query, note: "new label" });
   }
-  box.list.replaceChildren(...box.options.map((option, place) => h("li", {
-    role: "option", id: `${box.list.id}-${place}`, "data-place": place, "aria-selected": "false",
-  }, h("span", {}, option.label), " ", h("span", { class: "note" }, option.note))));
+  box.list.replaceChildren(
+    ...box.options.map((option, place) =>
+      h(
+        "li",
+        { role: "option", id: `${box.list.id}-${place}`, "data-place": place, "aria-selected": "false" },
+        h("span", {}, option.label),
+        " ",
+        h("span", { class: "note" }, option.note),
+      ),
+    ),
+  );
   box.list.hidden = false;
   box.input.setAttribute("aria-expanded", "true");
   activate(box, labels.length ? 0 : -1);
@@ -58,7 +75,9 @@ function show(box, query, labels, total) {
 
 function activate(box, place) {
   box.active = place;
-  [...box.list.children].forEach((option, other) => option.setAttribute("aria-selected", String(other === place)));
+  [...box.list.children].forEach((option, other) =>
+    option.setAttribute("aria-selected", String(other === place)),
+  );
   if (place < 0) return box.input.removeAttribute("aria-activedescendant");
   box.input.setAttribute("aria-activedescendant", box.list.children[place].id);
   box.list.children[place].scrollIntoView({ block: "nearest" });

@@ -1,11 +1,13 @@
 // Tables as text: commas, tabs or semicolons, quotes, line breaks in cells, any usual encoding.
 const DELIMITERS = [",", "\t", ";", "|"];
-const NAMES = /^(text|texts|body|content|abstract|description|document|title|summary|note|comment|message|sentence)s?$/i;
+const NAMES =
+  /^(text|texts|body|content|abstract|description|document|title|summary|note|comment|message|sentence)s?$/i;
 
 /** Return the text of a file and how it was encoded. */
 export function decode(bytes) {
   const [a, b, c] = bytes;
-  if (a === 0xef && b === 0xbb && c === 0xbf) return { text: strictly("utf-8", bytes.subarray(3)), bom: true };
+  if (a === 0xef && b === 0xbb && c === 0xbf)
+    return { text: strictly("utf-8", bytes.subarray(3)), bom: true };
   if (a === 0xff && b === 0xfe) return { text: strictly("utf-16le", bytes.subarray(2)), bom: true };
   if (a === 0xfe && b === 0xff) return { text: strictly("utf-16be", bytes.subarray(2)), bom: true };
   try {
@@ -16,7 +18,8 @@ export function decode(bytes) {
   }
 }
 
-const strictly = (encoding, bytes) => new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
+const strictly = (encoding, bytes) =>
+  new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
 
 /** Return the delimiter that cuts the first records into the same number of cells, the more the better. */
 export function findDelimiter(text) {
@@ -64,7 +67,7 @@ export function parse(text, delimiter, limit = Infinity) {
 
 function quoted(text, start) {
   let cell = "";
-  for (let from = start; ; ) {
+  for (let from = start; ;) {
     const end = text.indexOf('"', from);
     if (end < 0) return [cell + text.slice(from), text.length];
     cell += text.slice(from, end);
@@ -76,7 +79,9 @@ function quoted(text, start) {
 
 /** Return records as text; what is read again is what was written. */
 export function write(rows, { delimiter = ",", newline = "\r\n", bom = false } = {}) {
-  const lines = rows.map((row) => row.map((cell) => quote(String(cell), delimiter, row.length)).join(delimiter) + newline);
+  const lines = rows.map(
+    (row) => row.map((cell) => quote(String(cell), delimiter, row.length)).join(delimiter) + newline,
+  );
   return (bom ? "\ufeff" : "") + lines.join("");
 }
 

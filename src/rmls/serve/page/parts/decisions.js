@@ -12,7 +12,14 @@ const KINDS = ["accepted", "rejected", "added"];
 /** The suggestions for a text, and the decisions about them. */
 export class Decisions {
   /** `texts()` returns the texts by column; `onSave(body)` is told that Save was pressed. */
-  constructor({ columns, texts, saveName = "Save", onSave = () => {}, onUndo = () => {}, onSent = () => {} }) {
+  constructor({
+    columns,
+    texts,
+    saveName = "Save",
+    onSave = () => {},
+    onUndo = () => {},
+    onSent = () => {},
+  }) {
     Object.assign(this, { columns, texts, onSave, onUndo, onSent });
     this.made = new Map();
     this.rows = new Map();
@@ -21,9 +28,21 @@ export class Decisions {
     this.list.addEventListener("keydown", (event) => this.onKey(event));
     this.tray = h("div", { class: "tray" });
     this.problem = h("p", { class: "error", role: "alert", hidden: true });
-    this.save = h("button", { type: "button", class: "strong", on: { click: () => this.saveAll() } }, saveName);
+    this.save = h(
+      "button",
+      { type: "button", class: "strong", on: { click: () => this.saveAll() } },
+      saveName,
+    );
     this.add = labelBox("Add a label", (label) => this.addLabel(label));
-    this.root = h("div", { class: "decisions" }, this.list, this.add, this.tray, this.problem, h("div", { class: "actions" }, this.save));
+    this.root = h(
+      "div",
+      { class: "decisions" },
+      this.list,
+      this.add,
+      this.tray,
+      this.problem,
+      h("div", { class: "actions" }, this.save),
+    );
     this.showTray();
   }
 
@@ -47,25 +66,56 @@ export class Decisions {
   heldFocus() {
     const here = document.activeElement;
     if (!this.list.contains(here)) return null;
-    return () => (this.list.contains(here) ? here.focus({ preventScroll: true }) : this.list.querySelector("button")?.focus());
+    return () =>
+      this.list.contains(here)
+        ? here.focus({ preventScroll: true })
+        : this.list.querySelector("button")?.focus();
   }
 
   makeRow(label) {
     const panel = h("div", { id: unique("why"), class: "panel", hidden: true });
-    const name = h("button", {
-      type: "button", class: "name", "aria-expanded": "false", "aria-controls": panel.id, on: { click: () => this.toggle(label) },
-    }, label);
+    const name = h(
+      "button",
+      {
+        type: "button",
+        class: "name",
+        "aria-expanded": "false",
+        "aria-controls": panel.id,
+        on: { click: () => this.toggle(label) },
+      },
+      label,
+    );
     const share = h("span", { class: "share" });
     const rows = h("span", { class: "note" });
     const bar = h("span", { class: "bar", "aria-hidden": "true" });
-    const mark = (kind, sign, verb) => h("button", {
-      type: "button", class: `mark ${kind}`, "aria-pressed": "false", "aria-label": `${verb} ${label}`, title: verb,
-      on: { click: () => this.decide(label, kind) },
-    }, h("span", { "aria-hidden": "true" }, sign));
+    const mark = (kind, sign, verb) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: `mark ${kind}`,
+          "aria-pressed": "false",
+          "aria-label": `${verb} ${label}`,
+          title: verb,
+          on: { click: () => this.decide(label, kind) },
+        },
+        h("span", { "aria-hidden": "true" }, sign),
+      );
     const buttons = { accepted: mark("accepted", "✓", "Accept"), rejected: mark("rejected", "✕", "Reject") };
-    const node = h("li", { "data-label": label },
-      h("div", { class: "line" }, h("div", { class: "what" }, name, rows), share, buttons.accepted, buttons.rejected),
-      bar, panel);
+    const node = h(
+      "li",
+      { "data-label": label },
+      h(
+        "div",
+        { class: "line" },
+        h("div", { class: "what" }, name, rows),
+        share,
+        buttons.accepted,
+        buttons.rejected,
+      ),
+      bar,
+      panel,
+    );
     const fill = (found) => {
       share.textContent = percent(found.probability);
       rows.textContent = counted(found.rows, "row");
@@ -76,7 +126,8 @@ export class Decisions {
   }
 
   press({ buttons, node }, kind) {
-    for (const [other, button] of Object.entries(buttons)) button.setAttribute("aria-pressed", String(other === kind));
+    for (const [other, button] of Object.entries(buttons))
+      button.setAttribute("aria-pressed", String(other === kind));
     node.dataset.kind = kind ?? "";
   }
 
@@ -99,11 +150,40 @@ export class Decisions {
   showTray() {
     this.problem.hidden = true;
     const groups = KINDS.map((kind) => [kind, this.of(kind)]).filter(([, labels]) => labels.length);
-    this.tray.replaceChildren(...groups.map(([kind, labels]) => h("div", { class: `group ${kind}` },
-      h("h3", {}, kind[0].toUpperCase() + kind.slice(1), h("span", { class: "note" }, ` ${count(labels.length)}`)),
-      h("ul", { class: "chips" }, labels.map((label) => h("li", {}, label,
-        h("button", { type: "button", "aria-label": `Take back ${label}`, on: { click: () => this.takeBack(label, kind) } },
-          h("span", { "aria-hidden": "true" }, "×"))))))));
+    this.tray.replaceChildren(
+      ...groups.map(([kind, labels]) =>
+        h(
+          "div",
+          { class: `group ${kind}` },
+          h(
+            "h3",
+            {},
+            kind[0].toUpperCase() + kind.slice(1),
+            h("span", { class: "note" }, ` ${count(labels.length)}`),
+          ),
+          h(
+            "ul",
+            { class: "chips" },
+            labels.map((label) =>
+              h(
+                "li",
+                {},
+                label,
+                h(
+                  "button",
+                  {
+                    type: "button",
+                    "aria-label": `Take back ${label}`,
+                    on: { click: () => this.takeBack(label, kind) },
+                  },
+                  h("span", { "aria-hidden": "true" }, "×"),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   takeBack(label, kind) {

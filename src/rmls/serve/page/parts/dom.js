@@ -19,7 +19,8 @@ function fill(node, props, children) {
       for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
     } else if (name === "vars") {
       for (const [key, number] of Object.entries(value)) node.style.setProperty(key, number);
-    } else if (!(name === "value" && node.localName === "textarea")) node.setAttribute(name, value === true ? "" : value);
+    } else if (!(name === "value" && node.localName === "textarea"))
+      node.setAttribute(name, value === true ? "" : value);
   }
   node.append(...children.flat(2).filter((child) => child != null && child !== false));
   if (node.localName === "textarea" && props.value) node.value = props.value;
@@ -56,8 +57,13 @@ export function field(name, control, note) {
   control.id ||= unique("field");
   const noteId = note && unique("note");
   if (note) control.setAttribute("aria-describedby", noteId);
-  return h("div", { class: "field" },
-    h("label", { for: control.id }, name), control, note && h("p", { class: "note", id: noteId }, note));
+  return h(
+    "div",
+    { class: "field" },
+    h("label", { for: control.id }, name),
+    control,
+    note && h("p", { class: "note", id: noteId }, note),
+  );
 }
 
 /** Let files be dropped on an element. */
@@ -80,7 +86,13 @@ export function takeFiles(node, take) {
 
 /** Return a button that opens a file, and works like any other button. */
 export function fileButton(name, accept, take) {
-  const input = h("input", { type: "file", accept, class: "hidden-text", tabindex: "-1", "aria-hidden": "true" });
+  const input = h("input", {
+    type: "file",
+    accept,
+    class: "hidden-text",
+    tabindex: "-1",
+    "aria-hidden": "true",
+  });
   input.addEventListener("change", () => {
     if (input.files[0]) take(input.files[0]);
     input.value = "";

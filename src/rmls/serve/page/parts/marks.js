@@ -22,15 +22,23 @@ export function pieces(text, words) {
 
 /** Return a paragraph with its words marked; `largest` is the part with the strongest colour. */
 export function markedText(text, words, largest) {
-  return h("p", {}, pieces(text, words).map((piece) => {
-    const share = Math.abs(piece.part) / largest;
-    if (!(share > 0.02)) return piece.text;
-    return h("mark", {
-      class: piece.part > 0 ? "for" : "against",
-      title: signed(piece.part),
-      vars: { "--strength": `${Math.round(12 + 58 * Math.min(1, share))}%` },
-    }, piece.text);
-  }));
+  return h(
+    "p",
+    {},
+    pieces(text, words).map((piece) => {
+      const share = Math.abs(piece.part) / largest;
+      if (!(share > 0.06)) return piece.text;
+      return h(
+        "mark",
+        {
+          class: piece.part > 0 ? "for" : "against",
+          title: signed(piece.part),
+          vars: { "--strength": `${Math.round(12 + 58 * Math.min(1, share))}%` },
+        },
+        piece.text,
+      );
+    }),
+  );
 }
 
 /** Return every different word with all that it adds, strongest first. */

@@ -7,7 +7,9 @@ import { state } from "./state.js";
 
 /** Add texts to the queue. */
 export async function addRows(texts) {
-  const full = texts.filter((text) => (typeof text === "string" ? text : Object.values(text).join("")).trim());
+  const full = texts.filter((text) =>
+    (typeof text === "string" ? text : Object.values(text).join("")).trim(),
+  );
   for (const [start, end] of cut(full)) {
     const body = { texts: full.slice(start, end), model: state.model };
     await patiently(() => ask("review/rows", { body }));

@@ -10,12 +10,18 @@ let pending = null;
 /** Return a name for feedback that makes sending it twice harmless. */
 export function makeId() {
   // randomUUID is missing on plain http addresses of a network.
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
 }
 
 /** Say in words what is sent. */
 export function inWords({ accepted, rejected, added }) {
-  return [[accepted, "accepted"], [rejected, "rejected"], [added, "added"]]
+  return [
+    [accepted, "accepted"],
+    [rejected, "rejected"],
+    [added, "added"],
+  ]
     .filter(([labels]) => labels.length)
     .map(([labels, done]) => `${counted(labels.length, "label")} ${done}`)
     .join(", ");
@@ -41,7 +47,10 @@ function showPending(entry) {
   entry.clock = h("span", { class: "clock", "aria-hidden": "true" }, `${entry.left} s`);
   const undo = h("button", { type: "button", on: { click: takeBack } }, "Undo");
   const send = h("button", { type: "button", class: "quiet", on: { click: sendNow } }, "Save now");
-  place.replaceChildren(h("p", {}, `Saving: ${inWords(entry.body)} `, entry.clock), h("div", { class: "actions" }, undo, send));
+  place.replaceChildren(
+    h("p", {}, `Saving: ${inWords(entry.body)} `, entry.clock),
+    h("div", { class: "actions" }, undo, send),
+  );
   place.hidden = false;
   // Whoever is at the buttons has all the time they need.
   const hold = (held) => () => (entry.held = held);
@@ -76,7 +85,9 @@ async function sendNow() {
   const entry = end();
   const place = notice();
   try {
-    await patiently(() => ask("feedback", { body: entry.body, keepalive: isSmall(entry.body) }), { tries: 3 });
+    await patiently(() => ask("feedback", { body: entry.body, keepalive: isSmall(entry.body) }), {
+      tries: 3,
+    });
     entry.onSent();
     if (pending) return;
     const inside = place.contains(document.activeElement);
@@ -96,9 +107,17 @@ function showFailure(entry, error) {
   };
   notice().replaceChildren(
     h("p", { class: "error", role: "alert" }, `Not saved. ${error.message}`),
-    h("div", { class: "actions" },
+    h(
+      "div",
+      { class: "actions" },
       h("button", { type: "button", on: { click: again } }, "Try again"),
-      h("button", { type: "button", class: "quiet", on: { click: () => (hideNotice(), entry.onUndo()) } }, "Back to the labels")));
+      h(
+        "button",
+        { type: "button", class: "quiet", on: { click: () => (hideNotice(), entry.onUndo()) } },
+        "Back to the labels",
+      ),
+    ),
+  );
   notice().hidden = false;
 }
 

@@ -15,15 +15,19 @@ export function askToken(wrong) {
       : "Whoever runs the service can give it to you. It is kept until you close this tab.";
     input.value = "";
     dialog.returnValue = "";
-    dialog.addEventListener("close", () => {
-      asking = null;
-      const value = input.value.trim();
-      const given = dialog.returnValue === "send" && value !== "";
-      // A header can hold no other characters.
-      if (given) sessionStorage.setItem(KEY, value.replace(/[^\x20-\x7e]/g, ""));
-      input.value = "";
-      done(given);
-    }, { once: true });
+    dialog.addEventListener(
+      "close",
+      () => {
+        asking = null;
+        const value = input.value.trim();
+        const given = dialog.returnValue === "send" && value !== "";
+        // A header can hold no other characters.
+        if (given) sessionStorage.setItem(KEY, value.replace(/[^\x20-\x7e]/g, ""));
+        input.value = "";
+        done(given);
+      },
+      { once: true },
+    );
     dialog.showModal();
     input.focus();
   });

@@ -13,40 +13,126 @@ const GROUPS = {
 };
 
 export async function open({ argument, signal }) {
-  const found = await ask(`labels/${encodeURIComponent(argument)}`, { query: { model: state.model }, signal });
+  const found = await ask(`labels/${encodeURIComponent(argument)}`, {
+    query: { model: state.model },
+    signal,
+  });
   const features = found.top_features ?? [];
-  return h("div", {},
+  return h(
+    "div",
+    {},
     h("p", { class: "back" }, h("a", { href: "#/labels" }, "All labels")),
-    h("div", { class: "intro" }, h("h1", {}, found.label),
-      h("p", { class: "lead" }, `${counted(found.rows, "training row")}; ${GROUPS[found.group] ?? found.group}.`)),
+    h(
+      "div",
+      { class: "intro" },
+      h("h1", {}, found.label),
+      h(
+        "p",
+        { class: "lead" },
+        `${counted(found.rows, "training row")}; ${GROUPS[found.group] ?? found.group}.`,
+      ),
+    ),
     h("section", {}, h("h2", {}, "How well it does"), quality(found.quality)),
-    h("div", { class: "pair" },
-      h("section", {}, h("h2", {}, "Words for it"), words(features.filter(({ weight }) => weight > 0), features, "for")),
-      h("section", {}, h("h2", {}, "Words against it"), words(features.filter(({ weight }) => weight < 0), features, "against"))),
-    h("section", {}, h("h2", {}, "Labels like it"), similar(found.similar ?? [])));
+    h(
+      "div",
+      { class: "pair" },
+      h(
+        "section",
+        {},
+        h("h2", {}, "Words for it"),
+        words(
+          features.filter(({ weight }) => weight > 0),
+          features,
+          "for",
+        ),
+      ),
+      h(
+        "section",
+        {},
+        h("h2", {}, "Words against it"),
+        words(
+          features.filter(({ weight }) => weight < 0),
+          features,
+          "against",
+        ),
+      ),
+    ),
+    h("section", {}, h("h2", {}, "Labels like it"), similar(found.similar ?? [])),
+  );
 }
 
 function quality(found) {
-  if (!found) return h("p", { class: "note" }, "It was not measured: no row with this label was held out from training.");
-  const figures = [["Right when suggested", found.precision, "precision"], ["Found when it applies", found.recall, "recall"], ["Both together", found.f1, "F1"]];
+  if (!found)
+    return h(
+      "p",
+      { class: "note" },
+      "It was not measured: no row with this label was held out from training.",
+    );
+  const figures = [
+    ["Right when suggested", found.precision, "precision"],
+    ["Found when it applies", found.recall, "recall"],
+    ["Both together", found.f1, "F1"],
+  ];
   return [
-    h("dl", { class: "figures" }, figures.map(([name, value, term]) => h("div", {},
-      h("dt", {}, name, h("span", { class: "note" }, ` ${term}`)), h("dd", {}, value == null ? "–" : percent(value))))),
-    h("p", { class: "note" }, `Measured on ${counted(found.held_out_rows, "row")} that the model had not seen.`),
+    h(
+      "dl",
+      { class: "figures" },
+      figures.map(([name, value, term]) =>
+        h(
+          "div",
+          {},
+          h("dt", {}, name, h("span", { class: "note" }, ` ${term}`)),
+          h("dd", {}, value == null ? "–" : percent(value)),
+        ),
+      ),
+    ),
+    h(
+      "p",
+      { class: "note" },
+      `Measured on ${counted(found.held_out_rows, "row")} that the model had not seen.`,
+    ),
   ];
 }
 
 function words(features, all, side) {
   if (!features.length) return h("p", { class: "note" }, "None.");
   const largest = Math.max(...all.map(({ weight }) => Math.abs(weight)));
-  return h("ul", { class: "bars" }, features.map(({ feature, weight }) => h("li", {},
-    h("span", {}, feature), h("span", { class: "number" }, signed(weight)),
-    h("span", { class: `bar ${side}`, "aria-hidden": "true", vars: { "--share": `${(100 * Math.abs(weight)) / largest}%` } }))));
+  return h(
+    "ul",
+    { class: "bars" },
+    features.map(({ feature, weight }) =>
+      h(
+        "li",
+        {},
+        h("span", {}, feature),
+        h("span", { class: "number" }, signed(weight)),
+        h("span", {
+          class: `bar ${side}`,
+          "aria-hidden": "true",
+          vars: { "--share": `${(100 * Math.abs(weight)) / largest}%` },
+        }),
+      ),
+    ),
+  );
 }
 
 function similar(labels) {
   if (!labels.length) return h("p", { class: "note" }, "None.");
-  return h("ul", { class: "bars" }, labels.map(({ label, similarity }) => h("li", {},
-    h("a", { href: labelAddress(label) }, label), h("span", { class: "number" }, percent(Math.max(0, similarity))),
-    h("span", { class: "bar", "aria-hidden": "true", vars: { "--share": `${100 * Math.max(0, Math.min(1, similarity))}%` } }))));
+  return h(
+    "ul",
+    { class: "bars" },
+    labels.map(({ label, similarity }) =>
+      h(
+        "li",
+        {},
+        h("a", { href: labelAddress(label) }, label),
+        h("span", { class: "number" }, percent(Math.max(0, similarity))),
+        h("span", {
+          class: "bar",
+          "aria-hidden": "true",
+          vars: { "--share": `${100 * Math.max(0, Math.min(1, similarity))}%` },
+        }),
+      ),
+    ),
+  );
 }

@@ -8,15 +8,34 @@ import { labelAddress } from "../parts/why.js";
 
 export async function open({ signal }) {
   const model = await aboutModel({ fresh: true, signal });
-  return h("div", {},
-    h("div", { class: "intro" }, h("h1", {}, model.name), h("p", { class: "lead" }, "What this model knows, and how far it can be trusted.")),
-    sizes(model), imbalance(model.frequencies ?? []), quality(model.quality),
-    h("section", {}, h("h2", {}, "Training record"), record(model.description ?? {})));
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "intro" },
+      h("h1", {}, model.name),
+      h("p", { class: "lead" }, "What this model knows, and how far it can be trusted."),
+    ),
+    sizes(model),
+    imbalance(model.frequencies ?? []),
+    quality(model.quality),
+    h("section", {}, h("h2", {}, "Training record"), record(model.description ?? {})),
+  );
 }
 
 function sizes(model) {
-  const figures = [["Labels", count(model.labels)], ["Training rows", model.rows == null ? "–" : count(model.rows)], ["Method", model.method], ["Served since", when(model.since)]];
-  return h("dl", { class: "figures" }, figures.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  const figures = [
+    ["Labels", count(model.labels)],
+    ["Training rows", model.rows == null ? "–" : count(model.rows)],
+    ["Method", model.method],
+    ["Served since", when(model.since)],
+  ];
+  return h(
+    "dl",
+    { class: "figures" },
+    figures.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+  );
 }
 
 const range = ({ rows }) => (rows <= 1 ? String(rows) : `${count(rows)}–${count(2 * rows - 1)}`);
@@ -26,16 +45,33 @@ function imbalance(frequencies) {
   const total = frequencies.reduce((sum, { labels }) => sum + labels, 0);
   const few = frequencies.filter(({ rows }) => rows < 8).reduce((sum, { labels }) => sum + labels, 0);
   const sentence = `${percent(few / total)} of the labels have fewer than 8 training rows.`;
-  return h("section", {}, h("h2", {}, "Most labels are rare"), h("p", {}, sentence),
-    chart(`Labels by their number of training rows. ${sentence}`, (width) => drawFrequencies(frequencies, width),
+  return h(
+    "section",
+    {},
+    h("h2", {}, "How rows are spread over labels"),
+    h("p", {}, sentence),
+    chart(
+      `Labels by their number of training rows. ${sentence}`,
+      (width) => drawFrequencies(frequencies, width),
       "Labels by how many training rows they have; each column spans twice as many rows as the one before.",
-      ["Training rows", "Labels"], frequencies.map((bin) => [range(bin), count(bin.labels)])));
+      ["Training rows", "Labels"],
+      frequencies.map((bin) => [range(bin), count(bin.labels)]),
+    ),
+  );
 }
 
 function quality(found) {
   if (!found) {
-    return h("section", {}, h("h2", {}, "Quality"),
-      h("p", { class: "note" }, "This model has no record of its quality. Train it with “rmls train”, which measures it on rows held out, to see it here."));
+    return h(
+      "section",
+      {},
+      h("h2", {}, "Quality"),
+      h(
+        "p",
+        { class: "note" },
+        "This model has no record of its quality. Train it with “rmls train”, which measures it on rows held out, to see it here.",
+      ),
+    );
   }
   return [groups(found.groups ?? []), reliability(found.reliability ?? []), worst(found.worst ?? [])];
 }
@@ -44,32 +80,96 @@ const share = (value) => (value == null ? "–" : percent(value));
 
 function groups(found) {
   if (!found.length) return null;
-  return h("section", {}, h("h2", {}, "Quality by group"),
-    h("p", {}, "Measured on rows that the model had not seen. Head: the most frequent labels; tail: the rarest."),
-    table(["Group", "Labels", "Precision", "Recall", "F1"], found.map((group) =>
-      [group.group, count(group.labels), share(group.precision), share(group.recall), share(group.f1)])));
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Quality by group"),
+    h(
+      "p",
+      {},
+      "Measured on rows that the model had not seen. Head: the most frequent labels; tail: the rarest.",
+    ),
+    table(
+      ["Group", "Labels", "Precision", "Recall", "F1"],
+      found.map((group) => [
+        group.group,
+        count(group.labels),
+        share(group.precision),
+        share(group.recall),
+        share(group.f1),
+      ]),
+    ),
+  );
 }
 
 function reliability(points) {
   if (!points.length) return null;
-  return h("section", {}, h("h2", {}, "Can the probabilities be believed?"),
-    h("p", {}, "On the line, labels stated with 70% are right seven times in ten. Above it the model is too modest, below it too sure."),
-    chart("Stated probability against the share that was right", (width) => drawReliability(points, width),
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Can the probabilities be believed?"),
+    h(
+      "p",
+      {},
+      "On the line, labels stated with 70% are right seven times in ten. Above it the model is too modest, below it too sure.",
+    ),
+    chart(
+      "Stated probability against the share that was right",
+      (width) => drawReliability(points, width),
       "Stated probability against the share that was right; larger points stand for more suggestions.",
-      ["Stated", "Right", "Suggestions"], points.map((point) => [percent(point.stated), percent(point.true), count(point.count)])));
+      ["Stated", "Right", "Suggestions"],
+      points.map((point) => [percent(point.stated), percent(point.true), count(point.count)]),
+    ),
+  );
 }
 
 function worst(labels) {
   if (!labels.length) return null;
-  return h("section", {}, h("h2", {}, "Labels that do worst"),
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Labels that do worst"),
     h("p", {}, "More rows or clearer names for these help most."),
-    table(["Label", "Training rows", "F1"], labels.map(({ label, rows, f1 }) =>
-      [h("a", { href: labelAddress(label) }, label), count(rows), share(f1)])));
+    table(
+      ["Label", "Training rows", "F1"],
+      labels.map(({ label, rows, f1 }) => [
+        h("a", { href: labelAddress(label) }, label),
+        count(rows),
+        share(f1),
+      ]),
+    ),
+  );
 }
 
 function table(header, rows) {
   const number = (place) => (place ? "number" : null);
-  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": header.join(", ") }, h("table", { class: "wide" },
-    h("thead", {}, h("tr", {}, header.map((name, place) => h("th", { scope: "col", class: number(place) }, name)))),
-    h("tbody", {}, rows.map(([first, ...rest]) => h("tr", {}, h("th", { scope: "row" }, first), rest.map((cell) => h("td", { class: "number" }, cell)))))));
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": header.join(", ") },
+    h(
+      "table",
+      { class: "wide" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          header.map((name, place) => h("th", { scope: "col", class: number(place) }, name)),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rows.map(([first, ...rest]) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, first),
+            rest.map((cell) => h("td", { class: "number" }, cell)),
+          ),
+        ),
+      ),
+    ),
+  );
 }

@@ -21,11 +21,28 @@ export async function open(options) {
 }
 
 async function make({ signal }) {
-  const view = { columns: await columnsOf({ signal }), rows: [], place: 0, saved: new Set(), body: h("div", {}) };
-  const root = h("div", {},
-    h("div", { class: "intro" }, h("h1", {}, "Review"),
-      h("p", { class: "lead" }, "Rows that wait for your answer. Those come first from which the model would learn most.")),
-    view.body);
+  const view = {
+    columns: await columnsOf({ signal }),
+    rows: [],
+    place: 0,
+    saved: new Set(),
+    body: h("div", {}),
+  };
+  const root = h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "intro" },
+      h("h1", {}, "Review"),
+      h(
+        "p",
+        { class: "lead" },
+        "Rows that wait for your answer. Those come first from which the model would learn most.",
+      ),
+    ),
+    view.body,
+  );
   root.isEmpty = () => view.place >= view.rows.length;
   root.refresh = (stop) => refresh(view, stop);
   return root;
@@ -69,10 +86,29 @@ function showRow(view, made = null) {
   const title = h("h2", { tabindex: "-1" }, `Row ${view.place + 1} of ${view.rows.length}`);
   const skip = h("button", { type: "button", class: "quiet", on: { click: () => goOn(view) } }, "Skip");
   decisions.save.after(skip);
-  view.body.replaceChildren(h("div", { class: "work" },
-    h("section", { class: "write", "aria-label": "Row" }, title, h("p", { class: "note" }, REASONS[row.why] ?? row.why),
-      h("div", { class: "reading" }, Object.entries(texts).map(([column, text]) => [column && h("h3", {}, column), h("p", {}, text)]))),
-    h("section", { class: "found", "aria-labelledby": "found-title" }, h("h2", { id: "found-title" }, "Suggestions"), decisions.root)));
+  view.body.replaceChildren(
+    h(
+      "div",
+      { class: "work" },
+      h(
+        "section",
+        { class: "write", "aria-label": "Row" },
+        title,
+        h("p", { class: "note" }, REASONS[row.why] ?? row.why),
+        h(
+          "div",
+          { class: "reading" },
+          Object.entries(texts).map(([column, text]) => [column && h("h3", {}, column), h("p", {}, text)]),
+        ),
+      ),
+      h(
+        "section",
+        { class: "found", "aria-labelledby": "found-title" },
+        h("h2", { id: "found-title" }, "Suggestions"),
+        decisions.root,
+      ),
+    ),
+  );
   decisions.show(row.suggestions);
   if (made) decisions.restore(made);
   view.title = title;
@@ -113,7 +149,21 @@ function showEmpty(view) {
     }
   });
   view.title = h("h2", { tabindex: "-1" }, "Nothing waits for review");
-  view.body.replaceChildren(h("div", { class: "narrow" }, view.title,
-    h("p", {}, "Enter texts below, one a line, or ", h("a", { href: "#/table" }, "open a table"), " and send its rows here."),
-    field("Texts, one a line", box), problem, h("div", { class: "actions" }, add)));
+  view.body.replaceChildren(
+    h(
+      "div",
+      { class: "narrow" },
+      view.title,
+      h(
+        "p",
+        {},
+        "Enter texts below, one a line, or ",
+        h("a", { href: "#/table" }, "open a table"),
+        " and send its rows here.",
+      ),
+      field("Texts, one a line", box),
+      problem,
+      h("div", { class: "actions" }, add),
+    ),
+  );
 }

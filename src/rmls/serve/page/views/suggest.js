@@ -31,40 +31,89 @@ async function make({ signal }) {
   const write = writing(view);
   takeFiles(write, (file) => readFile(view, file));
   if (hasText(view)) suggest(view);
-  return h("div", {},
-    h("div", { class: "intro" }, h("h1", {}, "Suggest labels"),
-      h("p", { class: "lead" }, "Paste or type a text. Open a suggestion to see why; accept or reject it, add what is missing, and save.")),
-    h("div", { class: "work" }, write,
-      h("section", { class: "found", "aria-labelledby": "found-title" },
-        h("h2", { id: "found-title" }, "Suggestions"), view.status, view.decisions.root)),
-    keys());
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "intro" },
+      h("h1", {}, "Suggest labels"),
+      h(
+        "p",
+        { class: "lead" },
+        "Paste or type a text. Open a suggestion to see why; accept or reject it, add what is missing, and save.",
+      ),
+    ),
+    h(
+      "div",
+      { class: "work" },
+      write,
+      h(
+        "section",
+        { class: "found", "aria-labelledby": "found-title" },
+        h("h2", { id: "found-title" }, "Suggestions"),
+        view.status,
+        view.decisions.root,
+      ),
+    ),
+    keys(),
+  );
 }
 
 function textBox(view, column) {
   const box = h("textarea", {
-    id: unique("text"), rows: view.columns.length > 1 ? 4 : 12, "data-column": column,
-    placeholder: "Paste a text, or drop a file here", value: state.texts[column] ?? "",
-    on: { input: () => { state.texts[column] = box.value; onText(view); } },
+    id: unique("text"),
+    rows: view.columns.length > 1 ? 4 : 12,
+    "data-column": column,
+    placeholder: "Paste a text, or drop a file here",
+    value: state.texts[column] ?? "",
+    on: {
+      input: () => {
+        state.texts[column] = box.value;
+        onText(view);
+      },
+    },
   });
   return box;
 }
 
 function writing(view) {
-  const fields = view.boxes.map((box, place) => h("div", { class: "field" },
-    h("label", { for: box.id }, view.columns[place] || "Text"), box));
-  const clear = h("button", { type: "button", class: "quiet", on: { click: () => startAnew(view) } }, "Clear");
-  return h("section", { class: "write", "aria-label": "Your text" }, fields,
-    h("div", { class: "actions" }, fileButton("Open a file", ".txt,.md,.csv,.tsv,text/*", (file) => readFile(view, file)), clear),
-    h("div", { class: "sliders" }, tailSlider(view), countSlider(view)));
+  const fields = view.boxes.map((box, place) =>
+    h("div", { class: "field" }, h("label", { for: box.id }, view.columns[place] || "Text"), box),
+  );
+  const clear = h(
+    "button",
+    { type: "button", class: "quiet", on: { click: () => startAnew(view) } },
+    "Clear",
+  );
+  return h(
+    "section",
+    { class: "write", "aria-label": "Your text" },
+    fields,
+    h(
+      "div",
+      { class: "actions" },
+      fileButton("Open a file", ".txt,.md,.csv,.tsv,text/*", (file) => readFile(view, file)),
+      clear,
+    ),
+    h("div", { class: "sliders" }, tailSlider(view), countSlider(view)),
+  );
 }
 
 function tailSlider(view) {
   const id = unique("tail");
-  const words = () => (state.tail === null ? "as the model was trained" : `${Math.round(100 * state.tail)}% towards rare`);
+  const words = () =>
+    state.tail === null ? "the model’s own" : `${Math.round(100 * state.tail)}% towards rare`;
   const output = h("output", { for: id }, words());
   const reset = h("button", { type: "button", class: "link", hidden: state.tail === null }, "Reset");
   const slider = h("input", {
-    id, type: "range", min: 0, max: 1, step: 0.05, value: state.tail ?? 0, "aria-valuetext": words(),
+    id,
+    type: "range",
+    min: 0,
+    max: 1,
+    step: 0.05,
+    value: state.tail ?? 0,
+    "aria-valuetext": words(),
   });
   const set = (value) => {
     state.tail = value;
@@ -79,9 +128,13 @@ function tailSlider(view) {
     set(null);
     slider.focus();
   });
-  return h("div", { class: "field slider" },
-    h("div", { class: "line" }, h("label", { for: id }, "Common or rare labels first"), output),
-    slider, h("div", { class: "line ends" }, h("span", {}, "common"), reset, h("span", {}, "rare")));
+  return h(
+    "div",
+    { class: "field slider" },
+    h("div", { class: "line" }, h("label", { for: id }, "Common or rare"), output),
+    slider,
+    h("div", { class: "line ends" }, h("span", {}, "common"), reset, h("span", {}, "rare")),
+  );
 }
 
 function countSlider(view) {
@@ -93,11 +146,16 @@ function countSlider(view) {
     output.textContent = String(state.k);
     view.later();
   });
-  return h("div", { class: "field slider" },
-    h("div", { class: "line" }, h("label", { for: id }, "How many suggestions"), output), slider);
+  return h(
+    "div",
+    { class: "field slider" },
+    h("div", { class: "line" }, h("label", { for: id }, "How many"), output),
+    slider,
+  );
 }
 
-const currentTexts = (view) => Object.fromEntries(view.columns.map((column, place) => [column, view.boxes[place].value]));
+const currentTexts = (view) =>
+  Object.fromEntries(view.columns.map((column, place) => [column, view.boxes[place].value]));
 const hasText = (view) => view.boxes.some((box) => box.value.trim());
 
 function setTexts(view, texts) {
@@ -128,7 +186,9 @@ async function suggest(view) {
     if (signal.aborted) return;
     const { suggestions } = results[0];
     view.status.classList.remove("error");
-    view.status.textContent = suggestions.length ? "" : "No label fits this text; add one below if you know it.";
+    view.status.textContent = suggestions.length
+      ? ""
+      : "No label fits this text; add one below if you know it.";
     view.decisions.show(suggestions);
     if (suggestions.length) {
       const { label, probability } = suggestions[0];
@@ -167,9 +227,21 @@ async function readFile(view, file) {
 
 function keys() {
   const rows = [
-    ["Tab", "to the next control"], ["↑ ↓", "to another suggestion"], ["Enter", "why this suggestion"],
-    ["A", "accept it"], ["R", "reject it"], ["Ctrl Z", "take back what is being saved"],
+    ["Tab", "to the next control"],
+    ["↑ ↓", "to another suggestion"],
+    ["Enter", "why this suggestion"],
+    ["A", "accept it"],
+    ["R", "reject it"],
+    ["Ctrl Z", "take back what is being saved"],
   ];
-  return h("details", { class: "keys" }, h("summary", {}, "Keys"),
-    h("dl", {}, rows.map(([key, what]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)))));
+  return h(
+    "details",
+    { class: "keys" },
+    h("summary", {}, "Keys"),
+    h(
+      "dl",
+      {},
+      rows.map(([key, what]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, what))),
+    ),
+  );
 }
