@@ -19,6 +19,8 @@ from rmls.serve.work import keep_to_time
 # Labels of a text that are ordered anew when the weight of the tail is asked for.
 LISTED = 100
 MAX_LABELS, DEFAULT = 100, 5
+# Where odds end.
+LEAST = 1e-7
 # Training rows that are shown beside an explanation.
 N_SIMILAR = 3
 
@@ -106,8 +108,10 @@ def _row(served: Served, ranking: Ranking, row: int, wanted: Wanted) -> list[dic
     chances = None if ranking.probabilities is None else ranking.probabilities[span]
     order = np.arange(len(labels))[:k]
     if wanted.tail is not None:
-        scores = _with_tail(served, labels, scores, wanted.tail)
-        order = np.argsort(-scores, kind="stable")[:k]
+        own = scores
+        scores = _with_tail(served, labels, own, chances, wanted.tail)
+        # The model's own score parts those that are all but certain.
+        order = np.lexsort((-own, -scores))[:k]
     elif chances is not None:
         # The best by the model's own ranking, the most likely of them first.
         order = order[np.argsort(-chances[order], kind="stable")]
@@ -130,12 +134,16 @@ def _row(served: Served, ranking: Ranking, row: int, wanted: Wanted) -> list[dic
     ]
 
 
-def _with_tail(served: Served, labels: Any, scores: Any, tail: float) -> Any:
-    """Return scores with another boost of rare labels: logit + tail · rarity."""
+def _with_tail(served: Served, labels: Any, scores: Any, chances: Any, tail: float) -> Any:
+    """Return the log odds of labels with another boost of rare ones: + tail · rarity."""
     rarity, boost = served.labels.rarity, served.labels.boost
     if rarity is None or boost is None:
         raise InputError("this model boosts no rare labels; ask without tail.")
-    return scores - boost[labels] + tail * rarity[labels]
+    if chances is None:
+        return scores - boost[labels] + tail * rarity[labels]
+    # A calibration may treat every label in its own way: its odds, not the raw logit, are ranked.
+    sure = np.clip(chances.astype(np.float64), LEAST, 1 - LEAST)
+    return np.log(sure / (1 - sure)) + tail * rarity[labels]
 
 
 def explain(served: Served, text: Text, label: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from rmls.serve.routes import (
     labels,
     models,
     page,
+    review,
     suggest,
 )
 from rmls.serve.service import Service
@@ -36,6 +37,7 @@ ROUTERS = (
     feedback,
     models,
     page,
+    review,
     annif,
     inference,
     label_studio,

@@ -6,6 +6,7 @@ from fastapi import Request
 
 from rmls.serve.batches import Batches
 from rmls.serve.feedback import FeedbackFile
+from rmls.serve.review import ReviewQueue
 from rmls.serve.settings import Settings
 from rmls.serve.store import ModelStore
 from rmls.serve.telemetry import Telemetry
@@ -20,6 +21,7 @@ class Service:
         self.gate = Gate(settings)
         self.batches = Batches(self.gate)
         self.telemetry = Telemetry(store, self.gate)
+        self.queue = ReviewQueue(settings.max_queued)
         given = settings.feedback
         self.feedback = None if given is None else FeedbackFile(given)
 

@@ -58,7 +58,9 @@ async def store(
         "text": text,
         **labels,
     }
-    return name, await run(service, _append, service.feedback, entry)
+    is_new = await run(service, _append, service.feedback, entry)
+    service.queue.answered(name)
+    return name, is_new
 
 
 def _append(file: FeedbackFile, entry: dict[str, Any]) -> bool:
