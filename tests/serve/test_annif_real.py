@@ -1,7 +1,7 @@
 """Annif's own client, page and ``http`` backend, unchanged, against our service.
 
-They run in an interpreter of their own: that of these tests where `annif-client` is installed, that
-of ``make peers-text``, or the one named by RMLS_ANNIF_PYTHON.
+They run in the interpreter of these tests where they are installed, in that of ``make peers-text``,
+or in one that RMLS_TOOLS_PYTHON names.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +23,8 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
+from other_tools import need_python
 from patience import patience
-from places import REPOSITORY
 from protocol_samples import SEA, URIS, read_lines, settings, store
 
 from rmls.serve import make_app
@@ -89,25 +87,6 @@ window.addEventListener("load", () => setTimeout(() => {
 """
 
 
-@cache
-def python_with(module: str) -> str | None:
-    """Return an interpreter that has a module."""
-    peer = REPOSITORY / "out" / "peers" / "annif" / "bin" / "python"
-    for python in (os.environ.get("RMLS_ANNIF_PYTHON"), sys.executable, str(peer)):
-        if python and Path(python).exists():
-            found = subprocess.run([python, "-c", f"import {module}"], capture_output=True)
-            if found.returncode == 0:
-                return python
-    return None
-
-
-def need(module: str, name: str) -> str:
-    python = python_with(module)
-    if python is None:
-        pytest.skip(f"{name} is not installed; name an interpreter by RMLS_ANNIF_PYTHON")
-    return python
-
-
 @contextmanager
 def running(app: Any) -> Iterator[str]:
     """Serve an application on a free port of this machine; yields its address."""
@@ -127,7 +106,7 @@ def running(app: Any) -> Iterator[str]:
 
 
 def test_its_client_works_unchanged_with_a_token_too(tmp_path: Path) -> None:
-    python = need("annif_client", "annif-client")
+    python = need_python("annif_client", "annif-client")
     journal = tmp_path / "feedback.jsonl"
     with running(make_app(store(), settings(journal, token=TOKEN))) as address:
         # The token is the password of any name.
@@ -148,7 +127,7 @@ def test_its_client_works_unchanged_with_a_token_too(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_annif_takes_us_into_an_ensemble(tmp_path: Path) -> None:
-    annif = Path(need("annif", "annif")).with_name("annif")
+    annif = Path(need_python("annif", "annif")).with_name("annif")
     vocabulary = tmp_path / "topics.tsv"
     vocabulary.write_text("".join(f"<{uri}>\t{name}\n" for name, uri in URIS.items()), "utf-8")
     with running(make_app(store(), settings())) as address:
@@ -192,7 +171,7 @@ def annif_page(folder: Path, text: str) -> FastAPI:
 
 @pytest.mark.slow
 def test_its_page_works_unchanged(tmp_path: Path) -> None:
-    python = need("annif", "annif")
+    python = need_python("annif", "annif")
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("there is no Chromium to open the page with")
