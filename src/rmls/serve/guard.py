@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 import logging
 import time
 from typing import Any
@@ -86,7 +87,9 @@ class Guard:
             if scope["method"] not in ("GET", "HEAD"):
                 limit = self.service.settings.max_upload_seconds
                 await asyncio.wait_for(self._read(receive, chunks), limit)
-            await self.app(scope, _replay(b"".join(chunks), receive), answer)
+            body = b"".join(chunks)
+            _check_characters(body)
+            await self.app(scope, _replay(body, receive), answer)
         except asyncio.TimeoutError:
             raise Problem(
                 408, "the request took too long to arrive.", headers={"Connection": "close"}
@@ -144,6 +147,20 @@ class _Answer:
         """Answer with a problem, unless an answer has begun."""
         if not self._started:
             await problem.response()(scope, receive, self)
+
+
+def _check_characters(body: bytes) -> None:
+    """Refuse JSON with halves of characters, which no answer and no file could hold."""
+    # Only an escape can say one; almost no body has such an escape.
+    if b"\\ud" not in body.lower():
+        return
+    try:
+        json.dumps(json.loads(body), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Problem(400, "the body has half a character (a lone surrogate).") from None
+    except (ValueError, RecursionError):
+        # No JSON: whoever reads it says so.
+        return
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

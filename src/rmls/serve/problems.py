@@ -18,6 +18,7 @@ MEDIA_TYPE = "application/problem+json"
 MAX_ERRORS = 5
 LOG = logging.getLogger("rmls.serve")
 SENTENCES = {
+    400: "the body is no JSON.",
     404: "there is nothing at this address.",
     405: "this address does not take this method.",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -57,7 +58,8 @@ def learn(
 
     Labels and words that are new are taken up. The model is replaced when all
     rows are learned; a failure leaves it as it was. A JSON line may hold
-    {"text", "accepted", "rejected", "added"}: what people did with suggestions.
+    {"text", "accepted", "rejected", "added"}: what people did with suggestions,
+    as the file of rmls serve --feedback does.
     """
     fitted = open_model(model, output, overwrite)
     fitted.set_params(n_jobs=jobs)
@@ -66,7 +68,7 @@ def learn(
     if texts.is_text_model(fitted):
         fitted.estimator_.set_params(n_jobs=jobs)
         reading = texts.Reading(text, labels, None, separator, encoding, delimiter, source_format)
-        for rows in _read_texts(fitted, data, reading, rejected, quiet):
+        for rows in _read_any(fitted, model, data, reading, rejected, quiet):
             summary.learn(rows, label_text)
     else:
         if rejected is not None or label_text is not None:
@@ -93,6 +95,19 @@ class Rows:
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.labels.shape[0]) if hasattr(self.labels, "shape") else len(self.labels)
+
+
+def _read_any(
+    fitted: Any, path: Path, data: str, reading: texts.Reading, rejected: str | None, quiet: bool
+) -> Iterator[Rows]:
+    """Yield the rows of a table, or those of a file that `rmls serve` has written."""
+    from rmls.cli.live.feedback import is_feedback, read_feedback
+
+    if reading == texts.Reading() and rejected is None and is_feedback(data):
+        for some in read_feedback(fitted, Path(data), path.resolve().name):
+            yield Rows(some.X, some.right, some.wrong, some.n_empty)
+    else:
+        yield from _read_texts(fitted, data, reading, rejected, quiet)
 
 
 def _read_texts(
