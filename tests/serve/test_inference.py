@@ -121,3 +121,12 @@ def test_limits_and_names_have_their_own_status(client: TestClient) -> None:
     absent = client.post("/v2/models/none/infer", json={"inputs": [tensor(SEA)]})
     assert [each.status_code for each in (many, long, absent)] == [413, 413, 404]
     assert all(list(each.json()) == ["error"] for each in (many, long, absent))
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b'{"inputs": "\xff"}', b"[" * 50_000])
+def test_what_is_no_json_is_told_in_the_shape_of_the_protocol(
+    client: TestClient, body: bytes
+) -> None:
+    answer = client.post(INFER, content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["error"]

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, Field
 
 from rmls.serve.problems import Problem
+from rmls.serve.protocols.languages import TOLD_APART
 
 # What Annif takes in one request.
 MAX_DOCUMENTS = 32
@@ -121,7 +122,8 @@ class LanguageQuestion(BaseModel):
 
     text: str
     languages: Annotated[
-        list[Annotated[str, Field(min_length=2, max_length=3)]], Field(min_length=1, max_length=5)
+        list[Annotated[str, Field(json_schema_extra={"enum": list(TOLD_APART)})]],
+        Field(min_length=1, max_length=5),
     ]
 
 
@@ -144,7 +146,7 @@ class SuggestForm(BaseModel):
     text: str
     limit: Limit = DEFAULT_LIMIT
     threshold: Threshold = 0.0
-    language: str | None = None
+    language: str = ""
 
     @property
     def metadata(self) -> dict[str, str]:

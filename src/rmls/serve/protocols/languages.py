@@ -42,6 +42,8 @@ CODES = {
 }
 # What BCP 47 calls a language that nobody has determined.
 UNKNOWN = "und"
+# The languages that have function words to be known by.
+TOLD_APART = {CODES[name]: name for name in sorted(FUNCTION_WORDS)}
 WORD = re.compile(r"\w+")
 # Words at the beginning of a text that are looked at.
 MAX_WORDS = 10_000
@@ -64,16 +66,14 @@ def weigh_languages(text: str, codes: Sequence[str]) -> dict[str | None, float]:
     >>> found["en"], found["fi"], found[None]
     (1.0, 0.0, 0.0)
     """
-    names = {code: name for name, code in CODES.items() if name in FUNCTION_WORDS}
-    unknown = [code for code in codes if code not in names]
+    unknown = [code for code in codes if code not in TOLD_APART]
     if unknown:
-        raise InputError(
-            f"languages that can be told apart are {', '.join(sorted(names))}; got {unknown[0]!r}."
-        )
+        known = ", ".join(sorted(TOLD_APART))
+        raise InputError(f"languages that can be told apart are {known}; got {unknown[0]!r}.")
     words = WORD.findall(text.casefold())[:MAX_WORDS]
     counts = {}
     for code in codes:
-        common = set(FUNCTION_WORDS[names[code]].split())
+        common = set(FUNCTION_WORDS[TOLD_APART[code]].split())
         counts[code] = sum(word in common for word in words)
     total = sum(counts.values())
     shares: dict[str | None, float] = {code: counts[code] / max(total, 1) for code in codes}

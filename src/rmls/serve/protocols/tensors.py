@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -15,7 +15,7 @@ TEXT, BYTES, FLOATS = "text", "BYTES", "FP32"
 LABELS, PROBABILITIES = "labels", "probabilities"
 DEFAULT_K = 5
 
-Size = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Size = Annotated[int, Field(ge=0)]
 
 
 class TensorKind(BaseModel):
@@ -30,8 +30,8 @@ class Tensor(BaseModel):
     """A tensor that is sent."""
 
     name: str
-    shape: list[Size]
-    datatype: str
+    shape: Annotated[list[Size], Field(min_length=1, max_length=2)]
+    datatype: Literal["BYTES"]
     data: list[Any]
     parameters: dict[str, Any] | None = None
 
@@ -103,8 +103,6 @@ def read_rows(inputs: Sequence[Tensor], columns: Sequence[str], limit: int) -> l
 
 
 def _check_shape(tensor: Tensor, limit: int) -> int:
-    if tensor.datatype != BYTES:
-        raise Problem(400, f"the input {tensor.name!r} must be {BYTES}; got {tensor.datatype!r}.")
     flat = len(tensor.shape) == 1 or (len(tensor.shape) == 2 and tensor.shape[1] == 1)
     if not flat:
         raise Problem(400, f"the shape of {tensor.name!r} must be [n] or [n, 1].")

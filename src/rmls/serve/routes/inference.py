@@ -11,8 +11,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
+from rmls.core.errors import RmlsError
 from rmls.core.version import VERSION
+from rmls.serve.content import takes_json
 from rmls.serve.problems import Problem
 from rmls.serve.protocols import tensors
 from rmls.serve.protocols.asking import (
@@ -21,10 +24,9 @@ from rmls.serve.protocols.asking import (
     place,
     suggest,
     text_columns,
-    work,
 )
-from rmls.serve.protocols.documents import problems
 from rmls.serve.service import Service, get_service
+from rmls.serve.work import run
 
 
 class Failure(BaseModel):
@@ -45,6 +47,11 @@ class ProtocolRoute(APIRoute):
                 return await answer(request)
             except Problem as problem:
                 return JSONResponse({"error": problem.detail}, problem.status, problem.headers)
+            except HTTPException as error:
+                # A body that is no text, or too deep.
+                return JSONResponse({"error": f"{error.detail}."}, error.status_code)
+            except RmlsError as error:
+                return JSONResponse({"error": str(error)}, 400)
             except RequestValidationError as error:
                 first = error.errors()[0]
                 where = ".".join(str(part) for part in first["loc"] if part != "body")
@@ -54,14 +61,19 @@ class ProtocolRoute(APIRoute):
         return handle
 
 
-def _failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    found: dict[int | str, dict[str, Any]] = {401: problems()[401]}
-    for status in (*statuses, 413, 429, 503):
-        found[status] = {"model": Failure, "description": HTTPStatus(status).phrase}
-    return found
+FAILURES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Failure, "description": HTTPStatus(status).phrase}
+    for status in (400, 404, 413, 415, 429, 503)
+}
 
 
-router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"], route_class=ProtocolRoute)
+router = APIRouter(
+    prefix="/v2",
+    dependencies=[Depends(takes_json)],
+    tags=["Open Inference Protocol"],
+    route_class=ProtocolRoute,
+    responses=FAILURES,
+)
 Here = Annotated[Service, Depends(get_service)]
 
 
@@ -102,25 +114,25 @@ class Metadata(BaseModel):
     outputs: list[tensors.TensorKind]
 
 
-@router.get("/health/live", responses=_failures())
+@router.get("/health/live")
 def show_live() -> Live:
     """Tell that the process answers."""
     return Live(live=True)
 
 
-@router.get("/health/ready", responses=_failures())
+@router.get("/health/ready")
 def show_ready(service: Here) -> Ready:
     """Tell whether all models can be asked."""
     return Ready(ready=bool(service.store.names), live=True)
 
 
-@router.get("", responses=_failures())
+@router.get("")
 def describe_server() -> Server:
     """Tell the name and the version of this service."""
     return Server(name="rmls", version=VERSION, extensions=[])
 
 
-@router.get("/models/{name}", responses=_failures(404))
+@router.get("/models/{name}")
 def describe_model(service: Here, name: str) -> Metadata:
     """Tell the tensors of a model."""
     columns = text_columns(service.store.get(name)) or (tensors.TEXT,)
@@ -136,15 +148,13 @@ def describe_model(service: Here, name: str) -> Metadata:
     )
 
 
-@router.get("/models/{name}/ready", responses=_failures(404))
+@router.get("/models/{name}/ready")
 def show_model_ready(service: Here, name: str) -> ModelReady:
     """Tell whether a model can be asked."""
     return ModelReady(name=service.store.get(name).name, ready=True)
 
 
-@router.post(
-    "/models/{name}/infer", responses=_failures(400, 404), response_model_exclude_none=True
-)
+@router.post("/models/{name}/infer", response_model_exclude_none=True)
 async def infer(
     service: Here, name: str, asked: tensors.InferenceRequest
 ) -> tensors.InferenceResponse:
@@ -157,7 +167,7 @@ async def infer(
     for row in tensors.read_rows(asked.inputs, text_columns(served), limit):
         cells = {name: check_text(service, text) for name, text in row.items()}
         texts.append(place(served, cells.pop("", ""), cells))
-    found = await work(service, suggest, served, texts, k)
+    found = await run(service, suggest, served, texts, k)
     width = min(k, len(served.model.classes_))
     outputs = tensors.make_outputs(found, width, asked.outputs)
     return tensors.InferenceResponse(model_name=name, id=asked.id, outputs=outputs)
