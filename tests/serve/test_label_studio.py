@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +246,26 @@ def test_a_configuration_that_cannot_be_used_is_a_problem(client: TestClient, co
 
 def test_a_configuration_has_bounds() -> None:
     with pytest.raises(Problem, match="too large"):
-        read_config("<View>" + "<a/>" * 200_001 + "</View>")
+        read_config("<View>" + "<a/>" * 100_001 + "</View>")
     with pytest.raises(Problem, match="too large"):
         read_config("<View>" + " " * 4_000_001 + "</View>")
+
+
+def test_half_a_character_is_kept_as_a_question_mark(client: TestClient, journal: Path) -> None:
+    region = {"from_name": "topic", "type": "choices", "value": {"choices": ["\ud800"]}}
+    sent = event(result=[region], prediction=None, updated_at="\udc00")
+    sent["task"]["data"]["text"] = "boats \ud83d"
+    body = json.dumps(sent).encode("ascii")
+    headers = {"content-type": "application/json"}
+    answer = client.post("/label-studio/webhook", content=body, headers=headers)
+    assert answer.json() == {"kept": 1}
+    (line,) = read_lines(journal)
+    assert (line["text"], line["added"]) == ("boats ?", ["?"])
+
+
+def test_a_page_of_another_site_cannot_write_feedback(client: TestClient, journal: Path) -> None:
+    # What a form of a browser can send without asking.
+    headers = {"content-type": "text/plain"}
+    answer = client.post("/label-studio/webhook", content=json.dumps(event()), headers=headers)
+    assert answer.status_code == 415
+    assert read_lines(journal) == []

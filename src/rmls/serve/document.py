@@ -49,5 +49,15 @@ def _with_problems(document: dict[str, Any]) -> dict[str, Any]:
     operations = (each for path in document["paths"].values() for each in path.values())
     for operation in operations:
         for status, description in PROBLEMS.items():
-            operation["responses"][status] = {"description": description, "content": content}
+            # Protocols of others have their own shape of an error.
+            own = _own_content(operation["responses"].get(status, {}))
+            told = {"description": description, "content": {**own, **content}}
+            operation["responses"][status] = told
     return document
+
+
+def _own_content(response: dict[str, Any]) -> dict[str, Any]:
+    """Return what a route itself says of an answer, nothing where the framework says it."""
+    content: dict[str, Any] = response.get("content", {})
+    ours = [str(kind.get("schema", {}).get("$ref", "")) for kind in content.values()]
+    return {} if any(name.endswith(FOREIGN) for name in ours) else content

@@ -7,6 +7,7 @@ import hmac
 import json
 import logging
 import time
+from base64 import b64decode
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -66,9 +67,9 @@ class Guard:
             raise Problem(421, "the service is not known by this name; see --allow-host.")
         path = scope["path"]
         if settings.token is not None and path not in FREE and not path.startswith(FREE_BELOW):
-            given = headers.get(b"authorization", b"")
+            given = _given_token(headers.get(b"authorization", b""))
             # In constant time: how long it takes tells nothing of the token.
-            if not hmac.compare_digest(given, b"Bearer " + settings.token.encode()):
+            if not hmac.compare_digest(given, settings.token.encode()):
                 challenge = {"WWW-Authenticate": "Bearer"}
                 raise Problem(401, "give the token of the service.", headers=challenge)
         if _length(headers) > settings.max_body:
@@ -171,6 +172,25 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return messages.pop() if messages else await receive()
 
     return again
+
+
+def _given_token(header: bytes) -> bytes:
+    """Return the token of a request, or the password of tools that know names and passwords only.
+
+    Examples
+    --------
+    >>> _given_token(b"Bearer abc"), _given_token(b"Basic YW5uOmFiYw==")
+    (b'abc', b'abc')
+    """
+    kind, _, value = header.partition(b" ")
+    if kind.lower() == b"bearer":
+        return value
+    if kind.lower() != b"basic":
+        return b""
+    try:
+        return b64decode(value, validate=True).partition(b":")[2]
+    except ValueError:
+        return b""
 
 
 def _host(value: bytes) -> str:

@@ -8,10 +8,9 @@ from typing import Any
 from rmls.serve.protocols.asking import (
     MAX_SUGGESTIONS,
     Named,
-    Text,
     known_labels,
-    make_rows,
     place,
+    plain,
     suggest,
     text_columns,
     written,
@@ -19,6 +18,10 @@ from rmls.serve.protocols.asking import (
 from rmls.serve.protocols.keeping import Told
 from rmls.serve.protocols.label_config import Control, Path
 from rmls.serve.store import Served
+from rmls.serve.texts import Text, as_rows
+
+# Characters of an id.
+MAX_ID = 200
 
 
 def model_version(served: Served) -> str:
@@ -54,7 +57,7 @@ def predict(
 def _decide(served: Served, rows: Sequence[Text]) -> list[list[Named]]:
     if not rows:
         return []
-    ranking = served.model.rank_sets(make_rows(served, rows))
+    ranking = served.model.rank_sets(as_rows(served.model, rows))
     return [
         [(str(entry.label), float(entry.probability or 0.0)) for entry in row] for row in ranking
     ]
@@ -107,12 +110,15 @@ def read_annotation(
         return None
     # An annotation that is sent again, or with all others, is the same line.
     parts = (task.get("project"), annotation.get("id"), annotation.get("updated_at"))
+    known = known_labels(served)
+    accepted = [label for label in right if label in before and label in known]
     return Told(
         text,
-        accepted=[label for label in right if label in before],
-        rejected=[label for label in before if label not in right],
-        added=[label for label in right if label not in before],
-        id="label-studio " + " ".join(map(str, parts)),
+        accepted=accepted,
+        # The model may have lost a label since it was suggested.
+        rejected=[label for label in before if label not in right and label in known],
+        added=[label for label in right if label not in accepted],
+        id=plain(" ".join(map(str, ("label-studio", *parts))))[:MAX_ID],
     )
 
 
@@ -137,4 +143,4 @@ def _names(control: Control, value: Mapping[str, Any]) -> Iterator[str]:
         # A taxonomy answers with the way from its root.
         last = entry[-1] if isinstance(entry, list) and entry else entry
         if isinstance(last, str):
-            yield last
+            yield plain(last)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import threading
-import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from datetime import datetime, timezone
 
-from rmls.serve.problems import Problem
+from rmls.serve.feedback import FeedbackFile
+from rmls.serve.problems import Problem, busy
 from rmls.serve.service import Service
-
-_LOCK = threading.Lock()
+from rmls.serve.store import Served
+from rmls.serve.texts import Text, as_rows
+from rmls.serve.work import run
 
 
 @dataclass(frozen=True)
@@ -27,31 +25,41 @@ class Told:
     accepted, rejected, added : list of str
         Labels that were suggested and are right, that are wrong, and that are right beside them.
     id : str
-        The same line with the same id is kept once.
+        A line is kept once by its id.
     """
 
-    text: Any
+    text: Text
     accepted: list[str] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
-def check_kept(service: Service) -> None:
-    """Refuse feedback where the service keeps none."""
-    if service.settings.feedback is None:
+def feedback_of(service: Service) -> FeedbackFile:
+    """Return the file that feedback goes to."""
+    if service.feedback is None:
         raise Problem(403, "this service keeps no feedback; start it with --feedback FILE.")
+    return service.feedback
 
 
-def keep(service: Service, model: str, lines: Sequence[Told]) -> int:
-    """Append lines to the journal; they are on the disk when this returns their number."""
-    check_kept(service)
-    path = service.settings.feedback
-    assert path is not None
-    with _LOCK, open(path, "a", encoding="utf-8") as file:
-        for line in lines:
-            entry = {"time": time.time(), "model": model, **asdict(line)}
-            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    return len(lines)
+async def keep(service: Service, served: Served, lines: Sequence[Told]) -> int:
+    """Append lines to the feedback; return how many were not there before.
+
+    They are on the disk when this returns. Many take several turns, with others in between.
+    """
+    file, size = feedback_of(service), service.settings.max_texts
+    as_rows(served.model, [line.text for line in lines])
+    return sum(
+        [
+            await run(service, _append, file, served.name, lines[start : start + size])
+            for start in range(0, len(lines), size)
+        ]
+    )
+
+
+def _append(file: FeedbackFile, model: str, lines: Sequence[Told]) -> int:
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    try:
+        return sum(file.append({"time": now, "model": model, **asdict(line)}) for line in lines)
+    except OSError as error:
+        raise busy(503, f"feedback cannot be stored: {error.strerror}.", 60) from None

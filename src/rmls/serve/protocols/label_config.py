@@ -12,14 +12,14 @@ from rmls.serve.problems import Problem
 from rmls.serve.protocols.asking import loosen
 
 # Bounds of a configuration: a taxonomy of a large thesaurus fits, a bomb does not.
-MAX_CHARACTERS, MAX_ELEMENTS, MAX_DEPTH = 4_000_000, 200_000, 40
+MAX_CHARACTERS, MAX_ELEMENTS, MAX_DEPTH = 4_000_000, 100_000, 40
 KINDS = {"choices": "choices", "taxonomy": "taxonomy"}
 TEXTS = ("text", "hypertext")
 
 Path = tuple[str, ...]
 
 
-@dataclass
+@dataclass(slots=True)
 class Element:
     """A tag with its attributes, all in small letters, and what stands in it."""
 

@@ -62,7 +62,7 @@ def weigh_languages(text: str, codes: Sequence[str]) -> dict[str | None, float]:
 
     Examples
     --------
-    >>> found = weigh_languages("the cat is on the mat", ["en", "fi"])
+    >>> found = weigh_languages("the cat of the house", ["en", "fi"])
     >>> found["en"], found["fi"], found[None]
     (1.0, 0.0, 0.0)
     """

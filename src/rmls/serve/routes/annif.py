@@ -9,51 +9,52 @@ from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from pydantic import ValidationError
 
 from rmls.core.version import VERSION
+from rmls.serve.content import takes_json
 from rmls.serve.problems import Problem
 from rmls.serve.protocols import annif_shapes as shapes
 from rmls.serve.protocols.asking import (
     Named,
-    Text,
     check_text,
     known_labels,
     place,
     suggest,
-    work,
     written,
 )
-from rmls.serve.protocols.documents import problems
-from rmls.serve.protocols.keeping import Told, check_kept, keep
+from rmls.serve.protocols.keeping import Told, feedback_of, keep
 from rmls.serve.protocols.languages import UNKNOWN, language_code, weigh_languages
 from rmls.serve.protocols.subjects import label_of, subject_uri
 from rmls.serve.service import Service, get_service
 from rmls.serve.store import Served
+from rmls.serve.texts import Text
+from rmls.serve.work import run
 
 router = APIRouter(prefix="/v1", tags=["Annif"])
 Here = Annotated[Service, Depends(get_service)]
+JSON = [Depends(takes_json)]
 
 
 @router.get("", include_in_schema=False)
-@router.get("/", summary="Who answers", responses=problems())
+@router.get("/", summary="Who answers")
 def show_info() -> shapes.Info:
     """Tell the name and the version of this service."""
     return shapes.Info(title="rmls", version=VERSION)
 
 
-@router.get("/vocabs", summary="Vocabularies", responses=problems())
+@router.get("/vocabs", summary="Vocabularies")
 def list_vocabularies(service: Here) -> shapes.Vocabularies:
     """List the labels of every model as a vocabulary of its name."""
     served = [service.store.get(name) for name in service.store.names]
     return shapes.Vocabularies(vocabs=[_vocabulary(one) for one in served])
 
 
-@router.get("/projects", summary="Models as projects", responses=problems())
+@router.get("/projects", summary="Models as projects")
 def list_projects(service: Here) -> shapes.Projects:
     """List the models as projects."""
     served = [service.store.get(name) for name in service.store.names]
     return shapes.Projects(projects=[_project(one) for one in served])
 
 
-@router.get("/projects/{project_id}", summary="A model as a project", responses=problems(404))
+@router.get("/projects/{project_id}", summary="A model as a project")
 def show_project(service: Here, project_id: str) -> shapes.Project:
     """Describe a model as a project."""
     return _project(service.store.get(project_id))
@@ -62,7 +63,6 @@ def show_project(service: Here, project_id: str) -> shapes.Project:
 @router.post(
     "/projects/{project_id}/suggest",
     summary="Suggest labels for a text",
-    responses=problems(400, 404, 415),
     openapi_extra=shapes.form_schema(),
 )
 async def suggest_one(service: Here, project_id: str, request: Request) -> shapes.Suggestions:
@@ -77,14 +77,14 @@ async def suggest_one(service: Here, project_id: str, request: Request) -> shape
         raise Problem(400, _first_error(error)) from error
     _check_language(served, form.language)
     text = _place(service, served, form.text, form.metadata)
-    (found,) = await work(service, suggest, served, [text], form.limit)
+    (found,) = await run(service, suggest, served, [text], form.limit)
     return shapes.Suggestions(results=_subjects(found, form.threshold))
 
 
 @router.post(
     "/projects/{project_id}/suggest-batch",
     summary="Suggest labels for several texts",
-    responses=problems(400, 404, 422),
+    dependencies=JSON,
 )
 async def suggest_batch(
     service: Here,
@@ -98,7 +98,7 @@ async def suggest_batch(
     served = service.store.get(project_id)
     _check_language(served, language)
     texts = [_place(service, served, each.text, each.metadata) for each in batch.documents]
-    found = await work(service, suggest, served, texts, limit)
+    found = await run(service, suggest, served, texts, limit)
     return [
         shapes.DocumentSuggestions(
             results=_subjects(row, threshold), document_id=document.document_id
@@ -111,7 +111,7 @@ async def suggest_batch(
     "/projects/{project_id}/learn",
     summary="Keep texts with their labels",
     status_code=204,
-    responses=problems(400, 403, 404, 422),
+    dependencies=JSON,
 )
 async def learn(
     service: Here,
@@ -120,7 +120,7 @@ async def learn(
 ) -> Response:
     """Append texts and their labels to the feedback, from which ``rmls learn`` goes on."""
     served = service.store.get(project_id)
-    check_kept(service)
+    feedback_of(service)
     limit, known = service.settings.max_texts, known_labels(served)
     if len(documents) > limit:
         raise Problem(413, f"there are {len(documents):,} documents; at most {limit:,} are taken.")
@@ -133,15 +133,15 @@ async def learn(
         if document.text is not None and document.subjects
     ]
     if lines:
-        await work(service, keep, service, served.name, lines)
+        await keep(service, served, lines)
     return Response(status_code=204)
 
 
-@router.post("/detect-language", summary="The language of a text", responses=problems(400, 422))
+@router.post("/detect-language", summary="The language of a text", dependencies=JSON)
 async def detect_language(service: Here, question: shapes.LanguageQuestion) -> shapes.Languages:
     """Weigh the languages that a text may be in by their function words."""
     text = check_text(service, question.text)
-    shares = await work(service, weigh_languages, text, question.languages)
+    shares = await run(service, weigh_languages, text, question.languages)
     return shapes.Languages(
         results=[
             shapes.Language(language=code, score=share)
@@ -184,7 +184,7 @@ def _check_language(served: Served, wanted: str | None) -> None:
 
 
 def _place(service: Service, served: Served, text: str, metadata: Mapping[str, str]) -> Text:
-    checked = {name: check_text(service, cell, name) for name, cell in metadata.items()}
+    checked = {name: check_text(service, cell) for name, cell in metadata.items()}
     return place(served, check_text(service, text), checked)
 
 

@@ -12,16 +12,20 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
+from rmls.serve.content import takes_json
 from rmls.serve.problems import Problem
 from rmls.serve.protocols import annotations as answers
-from rmls.serve.protocols.asking import Text, check_text, work
-from rmls.serve.protocols.documents import problems
-from rmls.serve.protocols.keeping import check_kept, keep
+from rmls.serve.protocols.asking import check_text
+from rmls.serve.protocols.keeping import feedback_of, keep
 from rmls.serve.protocols.label_config import Control, read_config
 from rmls.serve.service import Service, get_service
 from rmls.serve.store import Served
+from rmls.serve.texts import Text
+from rmls.serve.work import run
 
-router = APIRouter(prefix="/label-studio", tags=["Label Studio"])
+router = APIRouter(
+    prefix="/label-studio", tags=["Label Studio"], dependencies=[Depends(takes_json)]
+)
 Here = Annotated[Service, Depends(get_service)]
 KEPT = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_CREATED")
 # Label Studio sends many tasks at once; they are worked on in blocks, which let others in between.
@@ -65,34 +69,34 @@ def _get_served(service: Here, model: str | None = None) -> Served:
 Asked = Annotated[Served, Depends(_get_served)]
 
 
-@router.get("/health", responses=problems())
-@router.get("/{model}/health", responses=problems(404))
+@router.get("/health")
+@router.get("/{model}/health")
 def show_health(served: Asked) -> dict[str, str]:
     """Tell that the model can be asked."""
     return {"status": "UP", "model_class": "rmls", "model": served.name}
 
 
-@router.get("/versions", responses=problems())
-@router.get("/{model}/versions", responses=problems(404))
+@router.get("/versions")
+@router.get("/{model}/versions")
 def list_versions(served: Asked) -> dict[str, list[str]]:
     """Tell the version of the model."""
     return {"versions": [answers.model_version(served)]}
 
 
-@router.post("/setup", responses=problems(400, 422))
-@router.post("/{model}/setup", responses=problems(400, 404, 422))
+@router.post("/setup")
+@router.post("/{model}/setup")
 async def set_up(service: Here, served: Asked, setup: Setup) -> dict[str, str]:
     """Check the labeling configuration of a project."""
     if setup.labeling:
-        await work(service, read_config, setup.labeling)
+        await run(service, read_config, setup.labeling)
     return {"model_version": answers.model_version(served)}
 
 
-@router.post("/predict", responses=problems(400, 422))
-@router.post("/{model}/predict", responses=problems(400, 404, 422))
+@router.post("/predict")
+@router.post("/{model}/predict")
 async def predict(service: Here, served: Asked, asked: Tasks) -> dict[str, Any]:
     """Return a prediction for every task."""
-    control: Control = await work(service, read_config, asked.label_config)
+    control: Control = await run(service, read_config, asked.label_config)
     texts = {}
     for number, task in enumerate(asked.tasks):
         text = answers.task_text(served, control, task.get("data"))
@@ -103,14 +107,14 @@ async def predict(service: Here, served: Asked, asked: Tasks) -> dict[str, Any]:
     for start in range(0, len(numbers), size):
         block = numbers[start : start + size]
         rows = [texts[number] for number in block]
-        found = await work(service, answers.predict, served, control, rows)
+        found = await run(service, answers.predict, served, control, rows)
         for number, prediction in zip(block, found, strict=True):
             results[number] = prediction
     return {"results": results, "model_version": answers.model_version(served)}
 
 
-@router.post("/webhook", status_code=201, responses=problems(400, 403, 422))
-@router.post("/{model}/webhook", status_code=201, responses=problems(400, 403, 404, 422))
+@router.post("/webhook", status_code=201)
+@router.post("/{model}/webhook", status_code=201)
 async def take_event(service: Here, served: Asked, event: Event) -> dict[str, int]:
     """Append annotations to the feedback; other events change nothing."""
     if event.action not in KEPT:
@@ -127,8 +131,8 @@ async def take_event(service: Here, served: Asked, event: Event) -> dict[str, in
     return await _keep(service, served, config, pairs)
 
 
-@router.post("/train", status_code=201, responses=problems(400, 403, 422))
-@router.post("/{model}/train", status_code=201, responses=problems(400, 403, 404, 422))
+@router.post("/train", status_code=201)
+@router.post("/{model}/train", status_code=201)
 async def take_tasks(service: Here, served: Asked, training: Training) -> dict[str, int]:
     """Append the annotations of tasks to the feedback, from which ``rmls learn`` goes on."""
     return await _keep(service, served, training.label_config, _pairs(training.annotations))
@@ -147,8 +151,8 @@ def _pairs(tasks: list[dict[str, Any]]) -> list[tuple[Any, Any]]:
 async def _keep(
     service: Service, served: Served, config: str, pairs: list[tuple[Any, Any]]
 ) -> dict[str, int]:
-    check_kept(service)
-    control: Control = await work(service, read_config, config)
+    feedback_of(service)
+    control: Control = await run(service, read_config, config)
     told = [
         line
         for task, annotation in pairs
@@ -156,10 +160,10 @@ async def _keep(
         if (line := answers.read_annotation(served, control, task, annotation)) is not None
     ]
     told = [replace(line, text=_checked(service, line.text)) for line in told]
-    return {"kept": await work(service, keep, service, served.name, told) if told else 0}
+    return {"kept": await keep(service, served, told) if told else 0}
 
 
 def _checked(service: Service, text: Text) -> Text:
     if isinstance(text, str):
         return check_text(service, text)
-    return {name: check_text(service, cell, name) for name, cell in text.items()}
+    return {name: check_text(service, str(cell)) for name, cell in text.items()}

@@ -6,12 +6,14 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fastapi import APIRouter, Request, Response
 
 from rmls.serve.problems import Problem
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 router = APIRouter(include_in_schema=False)
 
@@ -22,10 +24,6 @@ MEDIA_TYPES: Final = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-POLICY: Final = (
-    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
-    "object-src 'none'"
-)
 
 
 @dataclass(frozen=True)
@@ -73,9 +71,6 @@ def _make_file(content: bytes, media_type: str) -> PageFile:
         # Kept by the browser, but asked for each time: a new version shows at once.
         "Cache-Control": "no-cache",
         "ETag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
-        "Content-Security-Policy": POLICY,
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
     }
     return PageFile(content, headers)
 

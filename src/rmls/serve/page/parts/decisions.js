@@ -3,7 +3,7 @@ import { ask, isAbort } from "./api.js";
 import { labelBox } from "./combobox.js";
 import { h, say, unique } from "./dom.js";
 import { count, counted, percent } from "./numbers.js";
-import { inWords, saveSoon } from "./saving.js";
+import { inWords, makeId, saveSoon } from "./saving.js";
 import { asText, state } from "./state.js";
 import { whyPanel } from "./why.js";
 
@@ -11,16 +11,12 @@ const KINDS = ["accepted", "rejected", "added"];
 
 /** The suggestions for a text, and the decisions about them. */
 export class Decisions {
-  /** `texts()` returns the texts by column; `onSave(body)` is told that Save was pressed. */
-  constructor({
-    columns,
-    texts,
-    saveName = "Save",
-    onSave = () => {},
-    onUndo = () => {},
-    onSent = () => {},
-  }) {
-    Object.assign(this, { columns, texts, onSave, onUndo, onSent });
+  /**
+   * `texts()` returns the texts by column; `id` is that of a row of the review queue, which feedback
+   * with this id takes out; `onSave(body)` is told that Save was pressed.
+   */
+  constructor({ columns, texts, id = null, saveName = "Save", onSave = () => {}, onUndo = () => {} }) {
+    Object.assign(this, { columns, texts, id, onSave, onUndo });
     this.made = new Map();
     this.rows = new Map();
     this.opened = null;
@@ -249,7 +245,7 @@ export class Decisions {
   }
 
   saveAll() {
-    const body = { text: asText(this.texts(), this.columns), model: state.model };
+    const body = { id: this.id ?? makeId(), text: asText(this.texts(), this.columns), model: state.model };
     for (const kind of KINDS) body[kind] = this.of(kind);
     const nothing = !inWords(body);
     if (nothing || !Object.values(this.texts()).join("").trim()) {
@@ -259,7 +255,7 @@ export class Decisions {
     }
     const made = new Map(this.made);
     const texts = { ...this.texts() };
-    saveSoon(body, { onUndo: () => this.onUndo({ texts, made }), onSent: () => this.onSent(body) });
+    saveSoon(body, () => this.onUndo({ texts, made }));
     this.onSave(body);
   }
 

@@ -27,7 +27,11 @@ export function record(found) {
 
 const isNested = (value) =>
   typeof value === "object" && (!Array.isArray(value) || value.some((item) => typeof item === "object"));
-const words = (name) => name.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
+const words = (name) =>
+  name
+    .replace(/^n_/, "number of ")
+    .replaceAll("_", " ")
+    .replace(/^./, (letter) => letter.toUpperCase());
 
 function list(values) {
   const items = values

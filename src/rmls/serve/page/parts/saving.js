@@ -28,9 +28,9 @@ export function inWords({ accepted, rejected, added }) {
 }
 
 /** Send feedback soon; one that still waits is sent now. */
-export function saveSoon(body, { onSent = () => {}, onUndo = () => {} } = {}) {
+export function saveSoon(body, onUndo) {
   sendNow();
-  const entry = { body: { id: makeId(), ...body }, onSent, onUndo, left: SECONDS, held: false };
+  const entry = { body, onUndo, left: SECONDS, held: false };
   pending = entry;
   showPending(entry);
   say(`${inWords(body)}. Saved in ${SECONDS} seconds; Control Z takes it back.`);
@@ -88,7 +88,6 @@ async function sendNow() {
     await patiently(() => ask("feedback", { body: entry.body, keepalive: isSmall(entry.body) }), {
       tries: 3,
     });
-    entry.onSent();
     if (pending) return;
     const inside = place.contains(document.activeElement);
     place.replaceChildren(h("p", { class: "done" }, `Saved: ${inWords(entry.body)}.`));

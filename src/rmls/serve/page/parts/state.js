@@ -2,6 +2,7 @@
 import { ask } from "./api.js";
 
 const KEY = "rmls-model";
+const LONG = /^(full)?_?(text|body|content|abstract|description)s?$/i;
 const details = new Map();
 
 export const state = {
@@ -42,6 +43,11 @@ export async function aboutModel({ fresh = false, signal } = {}) {
 export async function columnsOf(options) {
   const { columns } = await aboutModel(options);
   return columns?.length ? columns : [""];
+}
+
+/** Return the column for a text that says not what it is: the one named like a body, else the first. */
+export function mainColumn(columns) {
+  return columns.find((column) => LONG.test(column)) ?? columns[0];
 }
 
 /** Return texts by column as the service takes them. */

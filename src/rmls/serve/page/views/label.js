@@ -36,27 +36,11 @@ export async function open({ argument, signal }) {
     h(
       "div",
       { class: "pair" },
-      h(
-        "section",
-        {},
-        h("h2", {}, "Words for it"),
-        words(
-          features.filter(({ weight }) => weight > 0),
-          features,
-          "for",
-        ),
-      ),
-      h(
-        "section",
-        {},
-        h("h2", {}, "Words against it"),
-        words(
-          features.filter(({ weight }) => weight < 0),
-          features,
-          "against",
-        ),
-      ),
+      side("Words for it", "for", features),
+      side("Words against it", "against", features),
     ),
+    features.length > 0 &&
+      h("p", { class: "note" }, "Words may stand here without their endings, as the model reads them."),
     h("section", {}, h("h2", {}, "Labels like it"), similar(found.similar ?? [])),
   );
 }
@@ -66,7 +50,7 @@ function quality(found) {
     return h(
       "p",
       { class: "note" },
-      "It was not measured: no row with this label was held out from training.",
+      "It was not measured: there are no figures for this label.",
     );
   const figures = [
     ["Right when suggested", found.precision, "precision"],
@@ -94,26 +78,25 @@ function quality(found) {
   ];
 }
 
-function words(features, all, side) {
-  if (!features.length) return h("p", { class: "note" }, "None.");
+function side(title, name, all) {
+  const features = all.filter(({ weight }) => (name === "for" ? weight > 0 : weight < 0));
   const largest = Math.max(...all.map(({ weight }) => Math.abs(weight)));
-  return h(
-    "ul",
-    { class: "bars" },
-    features.map(({ feature, weight }) =>
-      h(
-        "li",
-        {},
-        h("span", {}, feature),
-        h("span", { class: "number" }, signed(weight)),
-        h("span", {
-          class: `bar ${side}`,
-          "aria-hidden": "true",
-          vars: { "--share": `${(100 * Math.abs(weight)) / largest}%` },
-        }),
-      ),
-    ),
-  );
+  const bar = ({ feature, weight }) =>
+    h(
+      "li",
+      {},
+      h("span", {}, feature),
+      h("span", { class: "number" }, signed(weight)),
+      h("span", {
+        class: `bar ${name}`,
+        "aria-hidden": "true",
+        vars: { "--share": `${(100 * Math.abs(weight)) / largest}%` },
+      }),
+    );
+  const list = features.length
+    ? h("ul", { class: "bars" }, features.map(bar))
+    : h("p", { class: "note" }, "None.");
+  return h("section", {}, h("h2", {}, title), list);
 }
 
 function similar(labels) {

@@ -4,7 +4,7 @@ import { Decisions } from "../parts/decisions.js";
 import { field, h, say } from "../parts/dom.js";
 import { counted } from "../parts/numbers.js";
 import { addRows } from "../parts/queue.js";
-import { columnsOf, kept, state } from "../parts/state.js";
+import { columnsOf, kept, mainColumn, state } from "../parts/state.js";
 
 const REASONS = {
   uncertain: "The model is not sure here.",
@@ -64,7 +64,8 @@ async function refreshOrTell(view) {
   }
 }
 
-const textsOf = (row, columns) => (typeof row.text === "string" ? { [columns[0]]: row.text } : row.text);
+const textsOf = (row, columns) =>
+  typeof row.text === "string" ? { [mainColumn(columns)]: row.text } : row.text;
 
 function showRow(view, made = null) {
   const row = view.rows[view.place];
@@ -72,6 +73,7 @@ function showRow(view, made = null) {
   const texts = textsOf(row, view.columns);
   const decisions = new Decisions({
     columns: view.columns,
+    id: row.id,
     texts: () => texts,
     saveName: "Save and go on",
     onSave: () => {
@@ -138,7 +140,7 @@ function showEmpty(view) {
     problem.hidden = true;
     try {
       if (!lines.length) throw new Error("Enter a text first.");
-      const main = view.columns.at(-1);
+      const main = mainColumn(view.columns);
       await addRows(lines.map((line) => (main ? { [main]: line } : line)));
       say(`${counted(lines.length, "row")} added.`);
       await refresh(view);

@@ -4,7 +4,7 @@ import { decode } from "../parts/csv.js";
 import { Decisions } from "../parts/decisions.js";
 import { debounced, fileButton, h, say, takeFiles, unique } from "../parts/dom.js";
 import { counted, percent } from "../parts/numbers.js";
-import { asText, columnsOf, kept, state } from "../parts/state.js";
+import { asText, columnsOf, kept, mainColumn, state } from "../parts/state.js";
 import { handOver } from "./table.js";
 
 const WAIT = 250;
@@ -63,9 +63,9 @@ async function make({ signal }) {
 function textBox(view, column) {
   const box = h("textarea", {
     id: unique("text"),
-    rows: view.columns.length > 1 ? 4 : 12,
+    rows: view.columns.length > 1 ? 1 : 12,
     "data-column": column,
-    placeholder: "Paste a text, or drop a file here",
+    placeholder: view.columns.length > 1 ? null : "Paste a text, or drop a file here",
     value: state.texts[column] ?? "",
     on: {
       input: () => {
@@ -220,8 +220,7 @@ async function readFile(view, file) {
     view.status.textContent = `${file.name} is not a text; open a plain text, CSV or TSV file.`;
     return;
   }
-  // The last column is the longest by habit: title before body.
-  setTexts(view, { ...currentTexts(view), [view.columns.at(-1)]: text });
+  setTexts(view, { ...currentTexts(view), [mainColumn(view.columns)]: text });
   say(`${file.name} is open.`);
 }
 

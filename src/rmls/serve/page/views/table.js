@@ -5,7 +5,7 @@ import { decode, findDelimiter, findNewline, freeName, guessText, parse, write }
 import { field, fileButton, h, say, takeFiles, unique } from "../parts/dom.js";
 import { count, counted } from "../parts/numbers.js";
 import { reviewButton } from "../parts/queue.js";
-import { columnsOf, kept, state } from "../parts/state.js";
+import { columnsOf, kept, mainColumn, state } from "../parts/state.js";
 
 const MAX_BYTES = 200e6;
 const PREVIEW = 10;
@@ -160,7 +160,7 @@ function columnChoice(view, column) {
   const select = h("select", {}, column && h("option", { value: -1 }, "none"), options);
   const guess = guessText(view.header, view.all.slice(1));
   select.value = String(
-    column && same < 0 ? (column === view.columns.at(-1) ? guess : -1) : same < 0 ? guess : same,
+    column && same < 0 ? (column === mainColumn(view.columns) ? guess : -1) : same < 0 ? guess : same,
   );
   return select;
 }
@@ -258,7 +258,7 @@ function showEnd(view, texts, end) {
   const refused = view.refused
     ? ` ${counted(view.refused, "row")} could not be labelled (too long, perhaps) and stay empty.`
     : "";
-  view.state.textContent = `${words}: ${count(view.done)} of ${counted(texts.length, "row")} have labels.${refused}`;
+  view.state.textContent = `${words}: ${count(view.done)} of ${counted(texts.length, "row")}.${refused}`;
   const download = h(
     "button",
     { type: "button", class: "strong", disabled: !view.done, on: { click: () => save(view) } },

@@ -16,6 +16,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
+from rmls.serve.guard import SECURITY
 from rmls.serve.problems import Problem
 from rmls.serve.routes import page
 
@@ -133,6 +134,12 @@ def make_fake(behaviour: Behaviour) -> FastAPI:
     app = FastAPI()
     app.include_router(page.router)
 
+    @app.middleware("http")
+    async def add_headers(request: Request, answer: Any) -> Response:
+        response: Response = await answer(request)
+        response.headers.update(SECURITY)
+        return response
+
     @app.exception_handler(Problem)
     def answer_problem(_: Request, error: Problem) -> Response:
         return error.response()
@@ -172,7 +179,7 @@ def make_fake(behaviour: Behaviour) -> FastAPI:
         behaviour.calls.append(("feedback", body))
         if behaviour.feedback_status >= 400:
             raise Problem(behaviour.feedback_status, "this service takes no feedback.")
-        behaviour.queue = [row for row in behaviour.queue if row["text"] != body["text"]]
+        behaviour.queue = [row for row in behaviour.queue if row["id"] != body["id"]]
         response.status_code = behaviour.feedback_status
         return {"id": body["id"]}
 
@@ -189,7 +196,7 @@ def make_fake(behaviour: Behaviour) -> FastAPI:
             why = "rare label" if len(behaviour.queue) % 2 else "uncertain"
             row = {"id": f"row-{len(behaviour.queue)}", "text": text, "why": why}
             behaviour.queue.append(row | {"suggestions": suggestions(text)})
-        return {"rows": len(behaviour.queue)}
+        return {"ids": [row["id"] for row in behaviour.queue]}
 
     return app
 
