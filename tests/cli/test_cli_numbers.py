@@ -33,6 +33,7 @@ USES = {
     "suggest": ("{model}", "a text"),
     "explain": ("{model}", "a text"),
     "learn": ("{model}", "{data}"),
+    "serve": ("{model}",),
     "labels list": ("{model}",),
     "labels add": ("{model}", "{data}"),
     "labels retire": ("{model}", "{data}"),
@@ -53,7 +54,7 @@ USES = {
     "datasets download": ("none",),
 }
 # Names of methods and files, which are no numbers and have tests of their own.
-FILES = {"FOLDER", "FILE", "DIR", "OUT", "MODEL", "COLUMN", "COLUMNS", "TEXT"}
+FILES = {"FOLDER", "FILE", "DIR", "OUT", "MODEL", "COLUMN", "COLUMNS", "TEXT", "ADDRESS"}
 WORDS = FILES | {"NAME", "NAMES", "NAME…", "FORMAT", "PART", "WHICH", "RULE", "NAME=VALUE"}
 
 

@@ -7,9 +7,10 @@ from datetime import datetime, timezone
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from rmls.serve.content import check_texts
 from rmls.serve.service import Service
 from rmls.serve.store import Served
-from rmls.serve.texts import Text, as_rows, check_texts, columns_of
+from rmls.serve.texts import Text, as_rows, columns_of
 
 # The most suggestions of a text, whatever is asked for.
 MAX_SUGGESTIONS = 100
