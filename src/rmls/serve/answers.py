@@ -201,4 +201,5 @@ def number_of(served: Served, label: str) -> int:
 
 def name_of(served: Served, label: str) -> Any:
     """Return a label as the model knows it."""
-    return served.model.classes_[number_of(served, label)]
+    name = served.model.classes_[number_of(served, label)]
+    return name.item() if hasattr(name, "item") else name

@@ -14,6 +14,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from rmls.serve.app import make_app
+from rmls.serve.protocol import Patient
 from rmls.serve.settings import Settings
 from rmls.serve.store import ModelStore
 
@@ -47,6 +48,8 @@ def serve(models: Mapping[str, Path], settings: Settings, address: Address, log:
             host=address.host,
             port=address.port,
             workers=address.workers,
+            http=Patient,
+            proxy_headers=False,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -62,6 +65,7 @@ def make_worker() -> FastAPI:
     models, settings, log = read_plan(os.environ[PLAN])
     start_log(log)
     sys.setswitchinterval(SWITCH_SECONDS)
+    Patient.seconds = settings.max_upload_seconds
     return make_app(ModelStore(models), settings)
 
 

@@ -6,12 +6,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rmls.core.errors import InputError
+from rmls.serve.settings import Settings
 
 # What a text is called where it has no columns.
 ALONE = "text"
 
 Cell = str | float | Sequence[str] | Sequence[float] | None
 Text = str | Mapping[str, Cell]
+
+
+def check_texts(texts: Sequence[Text], settings: Settings) -> None:
+    """Refuse more or longer texts than a request may have."""
+    # Inside: rmls learn reads texts without what a service needs.
+    from rmls.serve.problems import Problem
+
+    if len(texts) > settings.max_texts:
+        raise Problem(413, f"a request may have {settings.max_texts:,} texts; got {len(texts):,}.")
+    longest = max(map(count_characters, texts), default=0)
+    if longest > settings.max_characters:
+        raise Problem(
+            413, f"a text may have {settings.max_characters:,} characters; got {longest:,}."
+        )
 
 
 def count_characters(text: Text) -> int:

@@ -11,13 +11,13 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse
 
 from rmls.serve import answers
-from rmls.serve.content import check_texts, takes_json
+from rmls.serve.content import takes_json
 from rmls.serve.feedback import FeedbackFile
 from rmls.serve.problems import Problem, busy
 from rmls.serve.schemas import Stored, Told
 from rmls.serve.service import Service, get_service
 from rmls.serve.store import Served
-from rmls.serve.texts import Text, as_rows
+from rmls.serve.texts import Text, as_rows, check_texts
 from rmls.serve.work import run
 
 router = APIRouter(prefix="/v1", tags=["feedback"], dependencies=[Depends(takes_json)])

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import JSONResponse
 
+from rmls.core.errors import InputError
 from rmls.serve import answers
 from rmls.serve.schemas import FoundLabels, LabelPage
 from rmls.serve.service import Service, get_service
@@ -67,9 +68,10 @@ def describe(served: Served, label: str) -> dict[str, Any]:
         answers.name_of(served, label),
         served.model,
     )
-    explains = hasattr(model.estimator_, "top_features")
-    features = model.top_features(name, N_FEATURES) if explains else []
-    similar = model.similar_labels(name, N_SIMILAR) if explains else []
+    features, similar = (
+        _known(model, "top_features", name, N_FEATURES),
+        _known(model, "similar_labels", name, N_SIMILAR),
+    )
     return {
         **describe_row(served, number),
         "top_features": [
@@ -80,3 +82,12 @@ def describe(served: Served, label: str) -> dict[str, Any]:
         ],
         "quality": None,
     }
+
+
+def _known(model: Any, question: str, name: Any, k: int) -> list[Any]:
+    """Return what a model answers; nothing where it cannot tell, as of a label without rows."""
+    try:
+        found: list[Any] = getattr(model, question)(name, k)
+    except InputError:
+        return []
+    return found

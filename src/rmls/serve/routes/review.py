@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import JSONResponse
 
 from rmls.serve import answers
-from rmls.serve.content import check_texts, takes_json
+from rmls.serve.content import takes_json
 from rmls.serve.schemas import Added, ReviewRows, RowsAsked
 from rmls.serve.service import Service, get_service
+from rmls.serve.texts import check_texts
 from rmls.serve.work import run
 
 router = APIRouter(prefix="/v1/review", tags=["review"], dependencies=[Depends(takes_json)])

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Body, Depends
 from fastapi.responses import JSONResponse
 
 from rmls.serve import answers
-from rmls.serve.content import check_texts, takes_json
+from rmls.serve.content import takes_json
 from rmls.serve.schemas import Explanation, ManyTexts, OneText, Suggested, WhyAsked
 from rmls.serve.service import Service, get_service
+from rmls.serve.texts import check_texts
 from rmls.serve.work import run
 
 LOG = logging.getLogger("rmls.serve")
