@@ -251,16 +251,13 @@ def test_a_configuration_has_bounds() -> None:
         read_config("<View>" + " " * 4_000_001 + "</View>")
 
 
-def test_half_a_character_is_kept_as_a_question_mark(client: TestClient, journal: Path) -> None:
-    region = {"from_name": "topic", "type": "choices", "value": {"choices": ["\ud800"]}}
-    sent = event(result=[region], prediction=None, updated_at="\udc00")
-    sent["task"]["data"]["text"] = "boats \ud83d"
+def test_half_a_character_is_refused(client: TestClient, journal: Path) -> None:
+    sent = event(updated_at="\udc00")
     body = json.dumps(sent).encode("ascii")
     headers = {"content-type": "application/json"}
     answer = client.post("/label-studio/webhook", content=body, headers=headers)
-    assert answer.json() == {"kept": 1}
-    (line,) = read_lines(journal)
-    assert (line["text"], line["added"]) == ("boats ?", ["?"])
+    assert answer.status_code == 400
+    assert read_lines(journal) == []
 
 
 def test_a_page_of_another_site_cannot_write_feedback(client: TestClient, journal: Path) -> None:

@@ -10,7 +10,6 @@ from rmls.serve.protocols.asking import (
     Named,
     known_labels,
     place,
-    plain,
     suggest,
     text_columns,
     written,
@@ -118,7 +117,7 @@ def read_annotation(
         # The model may have lost a label since it was suggested.
         rejected=[label for label in before if label not in right and label in known],
         added=[label for label in right if label not in accepted],
-        id=plain(" ".join(map(str, ("label-studio", *parts))))[:MAX_ID],
+        id=" ".join(map(str, ("label-studio", *parts)))[:MAX_ID],
     )
 
 
@@ -143,4 +142,4 @@ def _names(control: Control, value: Mapping[str, Any]) -> Iterator[str]:
         # A taxonomy answers with the way from its root.
         last = entry[-1] if isinstance(entry, list) and entry else entry
         if isinstance(last, str):
-            yield plain(last)
+            yield last

@@ -7,10 +7,9 @@ from datetime import datetime, timezone
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rmls.serve.content import check_texts
 from rmls.serve.service import Service
 from rmls.serve.store import Served
-from rmls.serve.texts import Text, as_rows, columns_of
+from rmls.serve.texts import Text, as_rows, check_texts, columns_of
 
 # The most suggestions of a text, whatever is asked for.
 MAX_SUGGESTIONS = 100
@@ -62,12 +61,7 @@ def written(served: Served) -> str:
 def check_text(service: Service, text: str) -> str:
     """Return a text that is no longer than texts may be."""
     check_texts([text], service.settings)
-    return plain(text)
-
-
-def plain(text: str) -> str:
-    """Return a text without halves of surrogate pairs: JSON can hold them, but no file can."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 def text_columns(served: Served) -> tuple[str, ...]:
