@@ -172,7 +172,7 @@ def test_a_model_that_breaks_stays_as_it_was(
         (["--host", "example.org"], "can be reached by others"),
         (["--token-file", "no-such-file"], "cannot be read"),
         (["--feedback", "no/such/folder/file"], "feedback cannot be written"),
-        (["--port", "70000"], "65535"),
+        (["--port", "70000"], "65,535"),
     ],
 )
 def test_what_is_not_safe_or_not_there_is_refused(
