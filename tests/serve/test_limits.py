@@ -98,7 +98,7 @@ def test_odd_texts_are_answered(client: Any, text: str) -> None:
     assert answer.status_code == 200
     assert len(answer.json()["results"][0]["suggestions"]) == 3
     why = client.post("/v1/explain", json={"text": text, "label": "sea"})
-    assert why.status_code in (200, 422)
+    assert why.status_code in (200, 409, 422)
 
 
 def test_a_character_in_two_escapes_is_one(client: Any) -> None:

@@ -13,7 +13,7 @@ from rmls.core.ranking import Ranking
 from rmls.decide import make_rule
 from rmls.serve.problems import Problem
 from rmls.serve.store import Served
-from rmls.serve.texts import ALONE, Text, as_rows, field_names
+from rmls.serve.texts import ALONE, Text, as_rows, field_names, is_blank
 from rmls.serve.work import keep_to_time
 
 # Labels of a text that are ordered anew when the weight of the tail is asked for.
@@ -72,7 +72,7 @@ def suggest(served: Served, texts: Sequence[Text], wanted: Wanted) -> Answer:
     found = [_row(served, ranking, row, wanted) for row in range(len(texts))]
     if wanted.explain:
         for text, suggestions in zip(texts, found, strict=True):
-            for each in suggestions:
+            for each in [] if is_blank(text) else suggestions:
                 keep_to_time()
                 each["explanation"] = explain(served, text, each["label"])
     return found
@@ -150,7 +150,12 @@ def explain(served: Served, text: Text, label: str) -> dict[str, Any]:
     """Return why a label has its score for a text."""
     model, name = served.model, name_of(served, label)
     row = as_rows(model, [text])
-    found = model.explain(row, name)
+    try:
+        found = model.explain(row, name)
+    except InputError:
+        if is_blank(text):
+            raise Problem(409, "the text is empty; there is nothing to explain.") from None
+        raise
     fields = field_names(model)
     return {
         "label": label,

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from rmls.core.version import VERSION
-from rmls.serve.document import describe_problems
+from rmls.serve.document import describe
 from rmls.serve.guard import Guard
 from rmls.serve.problems import answer_problems
 from rmls.serve.routes import (
@@ -59,7 +59,7 @@ def make_app(store: ModelStore, settings: Settings | None = None) -> FastAPI:
     answer_problems(app)
     for family in ROUTERS:
         app.include_router(family.router)
-    describe_problems(app)
+    describe(app, service)
     app.add_middleware(Guard, service=service)
     return app
 

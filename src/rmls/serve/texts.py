@@ -46,6 +46,18 @@ def _length(cell: Any) -> int:
     return sum(map(_length, cell)) if isinstance(cell, list | tuple) else 0
 
 
+def is_blank(text: Text) -> bool:
+    """Tell whether no letter stands in a text.
+
+    Examples
+    --------
+    >>> is_blank(" "), is_blank({"title": "", "body": None}), is_blank({"title": "A"})
+    (True, True, False)
+    """
+    cells = (text,) if isinstance(text, str) else text.values()
+    return not any(cell.strip() if isinstance(cell, str) else cell for cell in cells)
+
+
 def columns_of(model: Any) -> list[str] | None:
     """Return the names of the columns that a model knows; None where texts have none."""
     features = model.features_
