@@ -64,6 +64,7 @@ def half_closed(port: int) -> None:
                 connection.recv(1000)
 
 
+@pytest.mark.slow
 def test_a_connection_that_asks_nothing_is_closed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
