@@ -85,6 +85,12 @@ def test_what_people_did_with_suggestions_is_learned(model: Path, tmp_path: Path
     assert gain["sea"] < 0
 
 
+def test_rows_that_were_learned_are_no_test_any_more(model: Path, rows: Path, run: Any) -> None:
+    assert "were trained on" not in run("evaluate", model, rows).stderr
+    assert run("learn", model, rows).exit_code == 0
+    assert "all 3 rows of rows.csv were trained on" in run("evaluate", model, rows).stderr
+
+
 def test_rows_without_labels_are_counted_and_left_out(model: Path, rows: Path, run: Any) -> None:
     rows.write_text(ROWS + "nothing,is known,\n", "utf-8")
     result = run("learn", model, rows)
@@ -136,6 +142,19 @@ def test_labels_are_retired_renamed_merged_and_split(
     assert rmls.load(model).classes_.tolist() == ["agriculture", "law", "harbour"]
     listed = run("labels", "list", model, "--json", "--find", "har")
     assert [row["label"] for row in json.loads(listed.stdout)] == ["harbour"]
+
+
+def test_examples_tell_the_parts_of_a_label_and_nothing_else(
+    model: Path, tmp_path: Path, run: Any
+) -> None:
+    before = rmls.load(model).label_counts_[[0, 1, 3]]
+    parts = write(tmp_path, "parts.txt", "sea\tx1\nsea\tx2\n")
+    shown = "title,body,tags\nboats,boats,x1\nboats,,x1; law\nquota,quota,x2\nquota,,x2\n"
+    examples = write(tmp_path, "shown.csv", shown)
+    assert run("labels", "split", model, parts, "--examples", examples).exit_code == 0
+    assert (best(model, "boats"), best(model, "quota")) == ("x1", "x2")
+    # Farm, law and tax have learned nothing from them; sea, the third of four, is gone.
+    assert (rmls.load(model).label_counts_[:3] == before).all()
 
 
 BAD = {

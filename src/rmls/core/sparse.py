@@ -206,6 +206,20 @@ def sketch_rows(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> NDArray[np.uint64
     return np.unique(_mix(row_prints(X, Y)))[:SKETCH_ROWS]
 
 
+def join_sketches(*sketches: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the sketch of the rows of several.
+
+    Examples
+    --------
+    >>> join_sketches(np.array([1, 4], np.uint64), np.array([2, 4], np.uint64)).tolist()
+    [1, 2, 4]
+    """
+    # Beyond the end of a full sketch rows are missing: only what lies before every end is known.
+    full = [sketch[-1] for sketch in sketches if len(sketch) >= SKETCH_ROWS]
+    joined = np.unique(np.concatenate(sketches))
+    return (joined[joined <= min(full)] if full else joined)[:SKETCH_ROWS]
+
+
 def share_in_sketch(
     X: sparse.csr_matrix, Y: sparse.csr_matrix, sketch: NDArray[np.uint64]
 ) -> tuple[float, int]:

@@ -89,7 +89,8 @@ class ModelStore:
 
 def open_model(name: str, path: Path) -> Served:
     """Open the model of a folder."""
-    stamp = read_stamp(path)
+    # Where there is no model, `load` says so.
+    stamp = read_stamp(path) if (path / MANIFEST_NAME).exists() else (0, 0, 0)
     model: Any = rmls.load(path)
     if not hasattr(model, "suggest"):
         raise RmlsError(f"{path} was trained on features; a service needs a model of texts.")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmls.cli.live.models import Output, open_model, save_model
+from rmls.cli.live.models import Output, changing
 from rmls.cli.shared import options, texts
 from rmls.cli.shared.console import note, notes, print_json, results, show_help_without_command
 from rmls.core.errors import InputError
 from rmls.core.words import count
+
+if TYPE_CHECKING:
+    from rmls.datasets.tables import TextTable
 
 labels_app = typer.Typer(help="Show and change the labels of a model, without training again.")
 
@@ -86,30 +90,46 @@ def add(
     """
     from rmls.datasets import read_label_text
 
-    fitted = open_model(model, output, overwrite)
-    if not texts.is_text_model(fitted):
-        raise InputError(f"{model} was trained on features; add_labels of Python takes rows.")
-    named = read_label_text(file)
-    reading = texts.Reading(text, labels, None, separator, encoding, delimiter)
-    rows, truth = _read_examples(fitted, examples, reading)
-    before = len(fitted.classes_)
-    fitted.add_labels(None, named, rows, truth)
-    added = len(fitted.classes_) - before
-    if not added:
-        raise InputError(f"the model has all labels of {file} already.")
-    for found in (*named.found, *named.notes):
-        note(notes(quiet), "names", found)
-    note(notes(quiet), "added", f"{count(added, 'label')}; {len(fitted.classes_):,} in all")
-    save_model(fitted, model, output, quiet)
+    with changing(model, output, overwrite, quiet) as fitted:
+        if not texts.is_text_model(fitted):
+            raise InputError(f"{model} was trained on features; add_labels of Python takes rows.")
+        named = read_label_text(file)
+        reading = texts.Reading(text, labels, None, separator, encoding, delimiter)
+        table = _read_examples(fitted, examples, reading)
+        before = len(fitted.classes_)
+        fitted.add_labels(None, named, *_rows(fitted, table))
+        added = len(fitted.classes_) - before
+        if not added:
+            raise InputError(f"the model has all labels of {file} already.")
+        for found in (*named.found, *named.notes):
+            note(notes(quiet), "names", found)
+        note(notes(quiet), "added", f"{count(added, 'label')}; {len(fitted.classes_):,} in all")
 
 
-def _read_examples(model: Any, examples: str | None, reading: texts.Reading) -> tuple[Any, Any]:
+def _read_examples(model: Any, examples: str | None, reading: texts.Reading) -> TextTable | None:
     if examples is None:
-        return None, None
+        return None
     from rmls.datasets import read_texts
 
-    table = read_texts(examples, **reading.options(needs_labels=True, **texts.columns_of(model)))
-    return texts.rows_for_model(model, table), table.labels
+    found: TextTable = read_texts(
+        examples, **reading.options(needs_labels=True, **texts.columns_of(model))
+    )
+    return found
+
+
+def _rows(
+    model: Any, table: TextTable | None, labels: Sequence[str] | None = None
+) -> tuple[Any, Any]:
+    """Return the texts and labels of a table; where labels are given, those that have one."""
+    if table is None:
+        return None, None
+    truth = table.labels or []
+    wanted = None if labels is None else set(labels)
+    kept = [i for i, row in enumerate(truth) if wanted is None or wanted & set(row)]
+    if not kept:
+        return None, None
+    own = [row if wanted is None else [name for name in row if name in wanted] for row in truth]
+    return texts.rows_for_model(model, table.take(kept)), [own[i] for i in kept]
 
 
 @labels_app.command()
@@ -121,13 +141,11 @@ def retire(
     quiet: options.Quiet = False,
 ) -> None:
     """Take labels out; rows that have them are refused by rmls learn from then on."""
-    names = _read(file, 1)
-    fitted = open_model(model, output, overwrite)
-    fitted.retire_labels([_own(fitted, name) for (name,) in names])
-    note(
-        notes(quiet), "retired", f"{count(len(names), 'label')}; {len(fitted.classes_):,} are left"
-    )
-    save_model(fitted, model, output, quiet)
+    names = [name for (name,) in _read(file, 1)]
+    with changing(model, output, overwrite, quiet) as fitted:
+        fitted.retire_labels([_own(fitted, name) for name in names])
+        left = f"{len(fitted.classes_):,} are left"
+        note(notes(quiet), "retired", f"{count(len(names), 'label')}; {left}")
 
 
 @labels_app.command()
@@ -140,10 +158,9 @@ def rename(
 ) -> None:
     """Call labels something else; the new name counts as evidence from then on."""
     names = _unique(_read(file, 2), file)
-    fitted = open_model(model, output, overwrite)
-    fitted.rename_labels({_own(fitted, old): new for old, new in names.items()})
-    note(notes(quiet), "renamed", count(len(names), "label"))
-    save_model(fitted, model, output, quiet)
+    with changing(model, output, overwrite, quiet) as fitted:
+        fitted.rename_labels({_own(fitted, old): new for old, new in names.items()})
+        note(notes(quiet), "renamed", count(len(names), "label"))
 
 
 @labels_app.command()
@@ -156,10 +173,10 @@ def merge(
 ) -> None:
     """Let labels become part of others, which then stand for both."""
     into = _unique(_read(file, 2), file)
-    fitted = open_model(model, output, overwrite)
-    fitted.merge_labels({_own(fitted, old): _own(fitted, new) for old, new in into.items()})
-    note(notes(quiet), "merged", f"{count(len(into), 'label')}; {len(fitted.classes_):,} are left")
-    save_model(fitted, model, output, quiet)
+    with changing(model, output, overwrite, quiet) as fitted:
+        fitted.merge_labels({_own(fitted, old): _own(fitted, new) for old, new in into.items()})
+        left = f"{len(fitted.classes_):,} are left"
+        note(notes(quiet), "merged", f"{count(len(into), 'label')}; {left}")
 
 
 @labels_app.command()
@@ -180,15 +197,13 @@ def split(
     parts: dict[str, list[str]] = {}
     for old, *new in _read(file, None):
         parts.setdefault(old, []).extend(new)
-    fitted = open_model(model, output, overwrite)
-    reading = texts.Reading(text, labels, None, separator, encoding, delimiter)
-    for old, new in parts.items():
-        fitted.split_label(_own(fitted, old), new)
-        note(notes(quiet), "split", f"{old} into {', '.join(new)}")
-    rows, truth = _read_examples(fitted, examples, reading)
-    if rows is not None:
-        fitted.partial_fit(rows, truth)
-    save_model(fitted, model, output, quiet)
+    with changing(model, output, overwrite, quiet) as fitted:
+        reading = texts.Reading(text, labels, None, separator, encoding, delimiter)
+        table = _read_examples(fitted, examples, reading)
+        for old, new in parts.items():
+            X, y = _rows(fitted, table, new)
+            fitted.split_label(_own(fitted, old), new, X=X, y=y)
+            note(notes(quiet), "split", f"{old} into {', '.join(new)}")
 
 
 def _read(file: str, n_cells: int | None) -> list[tuple[str, ...]]:

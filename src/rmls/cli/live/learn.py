@@ -194,6 +194,7 @@ class Summary:
             model.partial_fit(rows.X)
         else:
             model.partial_fit(rows.X, rows.labels, label_text=label_text, rejected=rows.rejected)
+        _remember(model, rows)
         after = _best(model, rows.X)
         truth = _names_of(model, rows)
         self.n_rows += rows.n_rows
@@ -217,6 +218,17 @@ class Summary:
         right, moved = self.n_right / self.n_rows, self.n_moved / self.n_rows
         yield "before", f"the first suggestion was right for {right:.1%} of these rows"
         yield "changed", f"the first suggestion is another one for {moved:.1%} of them"
+
+
+def _remember(model: Any, rows: Rows) -> None:
+    """Let the model know that it has seen the rows: figures of them are no test."""
+    from rmls.cli.shared.data import remember_rows
+
+    if texts.is_text_model(model):
+        Y = model.estimator_._space.read_more(rows.labels)
+        remember_rows(model, model.features_.transform(rows.X), Y)
+    else:
+        remember_rows(model, rows.X.X, model._space.read_more(rows.X.Y))
 
 
 def _best(model: Any, X: Any) -> list[Any]:

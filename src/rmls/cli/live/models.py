@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,6 +39,14 @@ def open_model(path: Path, output: Path | None, overwrite: bool) -> Any:
             f"{path} is a {name}, which does not change once trained; RMLSRanker does."
         )
     return model
+
+
+@contextmanager
+def changing(path: Path, output: Path | None, overwrite: bool, quiet: bool) -> Iterator[Any]:
+    """Open a ranker, and write what became of it when all went well."""
+    model = open_model(path, output, overwrite)
+    yield model
+    save_model(model, path, output, quiet)
 
 
 def save_model(model: Any, path: Path, output: Path | None, quiet: bool) -> None:

@@ -255,6 +255,19 @@ def warn_of_known_rows(
     return share
 
 
+def remember_rows(model: Any, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> None:
+    """Add rows that a model has learned later to those that it is known to be trained on.
+
+    A model whose training rows are not known stays as it is.
+    """
+    from rmls.core.sparse import join_sketches, sketch_rows
+
+    known = _read_sketch(model)
+    if known is not None:
+        joined = join_sketches(known, sketch_rows(X, Y)).astype(">u8").tobytes().hex()
+        model.training_record_ = {**model.training_record_, "row_hashes": joined}
+
+
 def _read_sketch(model: Any) -> Any:
     import numpy as np
 

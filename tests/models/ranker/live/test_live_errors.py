@@ -19,7 +19,7 @@ Change = Callable[[Live], Any]
 REFUSED: dict[str, tuple[Change, str]] = {
     "unknown label": (
         lambda live: live.model.retire_labels(["c_0000"]),
-        "the model has no label 'c_0000'; did you mean 'c_000'?",
+        "the model has no label 'c_0000'; did you mean 'c_000' or 'c_020' or 'c_010'?",
     ),
     "nothing near": (
         lambda live: live.model.retire_labels(["zebra"]),

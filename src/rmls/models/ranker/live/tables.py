@@ -19,6 +19,7 @@ from rmls.models.ranker.live.blocks import keep_labels
 from rmls.models.ranker.names import NameIndex
 from rmls.models.ranker.scoring import LabelBlock
 from rmls.models.ranker.sources import Background
+from rmls.models.ranker.why import find_label
 from rmls.models.shared.training_set import share_names
 
 if TYPE_CHECKING:
@@ -69,22 +70,15 @@ def find_labels(model: RMLSRanker, labels: Any, *, once: bool = True) -> Places:
     seen: set[int] = set()
     for name in read_label_list(labels):
         if name not in place:
-            raise InputError(_unknown(model, name))
+            if name in model.former_labels_:
+                raise InputError(former(model, name))
+            # A number may be written as a text; else the sentence has near names.
+            name = model._space.names[find_label(model._space.names, name)]
         if once and place[name] in seen:
             raise InputError(f"the label {shown(name)} is named twice.")
         seen.add(place[name])
         places.append(place[name])
     return np.array(places, dtype=np.int64)
-
-
-def _unknown(model: RMLSRanker, name: Any) -> str:
-    if name in model.former_labels_:
-        return former(model, name)
-    from difflib import get_close_matches
-
-    near = get_close_matches(str(name), [str(known) for known in model._space.names], 1)
-    hint = f"; did you mean {shown(near[0])}?" if near else "."
-    return f"the model has no label {shown(name)}{hint}"
 
 
 def former(model: RMLSRanker, name: Any) -> str:
