@@ -2,6 +2,7 @@
 
     RMLS_DATA=folder python benchmarks/names.py [cooking tate ...] [--hide 0.1] [--rows 15000]
                                                [--seeds 0 1 2] [--json FILE] [--times]
+                                               [--stem auto|endings|none|LANGUAGE]
 
 A tenth of the TRAINING rows is held out for every seed and scored; --test scores the test rows
 instead. All labels of `<name>.labels.txt` are known by name; --hide takes a share of them from all
@@ -111,9 +112,13 @@ def seconds_of(work: Any) -> float:
     return time.process_time() - started
 
 
-def train(part: Part, use_names: bool, text: Any, seed: int, jobs: int) -> tuple[Any, float]:
+def train(
+    part: Part, use_names: bool, text: Any, seed: int, options: argparse.Namespace
+) -> tuple[Any, float]:
     """Train one model; returns it and its seconds."""
-    model = TextRanker(RMLSRanker(random_state=seed), use_names=use_names, n_jobs=jobs)
+    model = TextRanker(
+        RMLSRanker(random_state=seed), stem=options.stem, use_names=use_names, n_jobs=options.jobs
+    )
     given = text if use_names else None
     return model, seconds_of(lambda: model.fit(part.texts, part.labels, label_text=given))
 
@@ -231,7 +236,7 @@ def run_seed(rows: Any, text: Any, n_train: int, seed: int, options: argparse.Na
     """Return the figures of both models and what only their pair has."""
     part = split(rows, list(text.ids), options, n_train, seed)
     models, seconds = zip(
-        *(train(part, use_names, text, seed, options.jobs) for use_names in (False, True)),
+        *(train(part, use_names, text, seed, options) for use_names in (False, True)),
         strict=True,
     )
     both = {"time, training": seconds[1] / seconds[0]} | compare_times(part, models)
@@ -295,6 +300,7 @@ def main() -> None:
     parser.add_argument("--hide", type=float, default=0.0)
     parser.add_argument("--rows", type=int)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--stem", default="auto")
     parser.add_argument("--test", action="store_true")
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE")

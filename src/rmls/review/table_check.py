@@ -124,4 +124,4 @@ def _language(table: TextTable) -> str | None:
     step = max(1, len(table) // LANGUAGE_ROWS)
     pieces = [" \n ".join(fields) for fields in table.texts[::step]]
     words = scan_rows(pieces, np.ones(1, np.float32), pairs=False)
-    return StemTable.learn([words], "auto").language
+    return StemTable.learn([words], "auto", kept=False).language

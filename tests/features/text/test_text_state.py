@@ -56,6 +56,30 @@ def damage(name: str, change: Any) -> tuple[dict[str, Any], dict[str, Any], dict
     return features.get_params(), fitted, arrays
 
 
+def with_endings() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    beginnings = "lamp book door wall tree ship roof song bird hand".split()
+    texts = [f"{word} {word}s {word}ing" for word in beginnings]
+    features = TextFeatures(stem="endings").fit(texts)
+    return features.get_params(), *text_state(features)
+
+
+def test_endings_come_back_and_find_the_forms_of_new_words() -> None:
+    params, fitted, arrays = with_endings()
+    again = restore_text(params, json.loads(json.dumps(fitted)), arrays)
+    assert again.get_feature_names_out().tolist()[:3] == ["lamp", "book", "door"]
+    assert len(again.get_feature_names_out()) == 10
+    assert again.transform(["treeing lamps"]).indices.tolist() == [0, 4]
+
+
+@pytest.mark.parametrize("endings", ["s", [["", "s"]], [["", "s", 5.0]], [["", 1, 5]], {"s": 5}])
+def test_damaged_endings_are_refused(endings: Any) -> None:
+    params, fitted, arrays = with_endings()
+    with pytest.raises(InputError, match="endings of words are damaged"):
+        restore_text(params, {**fitted, "endings": endings}, arrays)
+    with pytest.raises(InputError, match="do not fit"):
+        restore_text(params, {**fitted, "language": "english"}, arrays)
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [

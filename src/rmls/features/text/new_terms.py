@@ -72,7 +72,9 @@ def _scan(features: TextFeatures, X: Any) -> list[Scan]:
 def _no_terms(features: TextFeatures) -> LateTerms:
     learned = features._stems
     nothing = np.zeros(0, np.int32)
-    stems = StemTable(learned.language, Vocabulary(), Vocabulary(), nothing, learned)
+    stems = StemTable(
+        learned.language, Vocabulary(), Vocabulary(), nothing, learned, learned.endings
+    )
     n_rows = features._n_rows
     if n_rows is None:
         n_rows = count_rows([block.idf for block in features._blocks.values()])
@@ -210,4 +212,6 @@ def _add_words(table: StemTable, stems: Vocabulary | None, scans: Sequence[Scan]
         names += scan.spell(places[new])
         stem_of.append(stem[places[new]])
     every = Vocabulary(names, words.codes)
-    return StemTable(table.language, every, stems, np.concatenate(stem_of), table.before)
+    return StemTable(
+        table.language, every, stems, np.concatenate(stem_of), table.before, table.endings
+    )

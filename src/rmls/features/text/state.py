@@ -14,9 +14,10 @@ from rmls.core.options import check_whole
 from rmls.core.sparse import is_row_pointer
 from rmls.features.text.characters import encode_pieces
 from rmls.features.text.column_block import ColumnBlock
+from rmls.features.text.endings import Endings
 from rmls.features.text.late_terms import LateBlock, LateTerms
 from rmls.features.text.stem_table import StemTable
-from rmls.features.text.stems import check_language
+from rmls.features.text.stems import ENDINGS, check_language
 from rmls.features.text.term_block import TermBlock
 from rmls.features.text.terms import PAIRS, WORDS
 from rmls.features.text.text_features import TextFeatures
@@ -48,6 +49,9 @@ def text_state(features: TextFeatures) -> tuple[dict[str, Any], dict[str, NDArra
         "columns": None,
         "n_dense": features.n_dense_,
     }
+    if features._stems.endings is not None:
+        pairs = features._stems.endings.pairs
+        fitted[ENDINGS] = [[one, other, count] for (one, other), count in pairs.items()]
     if features._columns is not None:
         fitted["columns"], beside = _column_state(features._columns)
         arrays |= beside
@@ -81,7 +85,8 @@ def restore_text(params: dict[str, Any], fitted: dict[str, Any], arrays: Arrays)
     if fitted["kinds"] != list(features._kinds(StemTable.of_language(language))):
         raise InputError("the kinds of terms do not fit the options")
     blocks = {kind: _read_block(kind, features, arrays) for kind in fitted["kinds"]}
-    features._stems = _read_stems(language, blocks[WORDS].vocabulary, arrays)
+    endings = _read_endings(features, fitted.get(ENDINGS))
+    features._stems = _read_stems(language, blocks[WORDS].vocabulary, arrays, endings)
     features._blocks = blocks
     features._columns = _read_columns(features, fitted.get("columns"), arrays)
     features._late = _read_late(features, fitted[LATE], arrays) if LATE in fitted else None
@@ -141,7 +146,8 @@ def _read_late(features: TextFeatures, fitted: Any, arrays: Arrays) -> LateTerms
         raise InputError("the number of rows that terms came from is damaged")
     blocks = {kind: _read_late_block(kind, features, arrays) for kind in features._blocks}
     words = blocks[WORDS].terms.vocabulary
-    stems = _read_stems(features.language_, words, arrays, "late_", features._stems)
+    learned = features._stems
+    stems = _read_stems(features.language_, words, arrays, learned.endings, learned)
     late = LateTerms(n_rows, stems, blocks)
     if not late.n_terms:
         raise InputError("the terms that were added later are missing")
@@ -208,16 +214,31 @@ def _read_stems(
     language: str | None,
     stems: Vocabulary | None,
     arrays: Arrays,
-    prefix: str = "",
+    endings: Endings | None,
     before: StemTable | None = None,
 ) -> StemTable:
+    prefix = "" if before is None else "late_"
     if stems is None:
         return StemTable.of_language(language)
     words = Vocabulary(_read_names(f"{prefix}{LEXICON}", arrays))
     stem_of = np.asarray(_take(arrays, f"{prefix}{LEXICON}_stem", np.int32))
     if len(words) != len(stem_of) or not ((stem_of >= 0) & (stem_of < len(stems))).all():
         raise InputError("the stems of the words are damaged")
-    return StemTable(language, words, stems, stem_of, before)
+    return StemTable(language, words, stems, stem_of, before, endings)
+
+
+def _read_endings(features: TextFeatures, pairs: Any) -> Endings | None:
+    if pairs is None:
+        return None
+    if features.hashing is not None or features.language_ is not None:
+        raise InputError("the endings of words do not fit the options")
+    good = isinstance(pairs, list) and all(
+        isinstance(pair, list) and [type(part) for part in pair] == [str, str, int]
+        for pair in pairs
+    )
+    if not good:
+        raise InputError("the endings of words are damaged")
+    return Endings({(one, other): count for one, other, count in pairs})
 
 
 def _take(arrays: Arrays, name: str, dtype: Any) -> NDArray[Any]:

@@ -8,6 +8,8 @@ from typing import Any
 
 from rmls.core.errors import InputError
 
+# What may stand in place of a language.
+AUTO, ENDINGS, NONE = "auto", "endings", "none"
 # The commonest function words, enough to tell the languages that have a stemmer apart.
 FUNCTION_WORDS = {
     "danish": "og i at det er en til af den på for med de som der ikke et har fra blev eller",
@@ -44,7 +46,7 @@ def check_language(language: str) -> None:
     if language not in languages():
         raise InputError(
             f"words cannot be stemmed in {language!r}; choose from: {', '.join(languages())}; "
-            'or "auto" or "none".'
+            'or "auto", "endings" or "none".'
         )
 
 

@@ -20,7 +20,7 @@ from rmls.features.text.columns import ColumnRoles, ColumnScan, scan_columns
 from rmls.features.text.inputs import read_again, read_field_weights, read_lengths, read_rows
 from rmls.features.text.scanning import Rows, Scan, ScannedTexts, cut_pieces, scan_names, scan_rows
 from rmls.features.text.stem_table import StemTable
-from rmls.features.text.stems import check_language
+from rmls.features.text.stems import AUTO, ENDINGS, NONE, check_language
 from rmls.features.text.term_block import (
     NO_NUMBERS,
     TermBlock,
@@ -48,8 +48,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     stem : str, default="auto"
-        Language whose word endings are removed, ``"none"``, or ``"auto"``: the language whose
-        function words stand out, if there is one.
+        Language whose word endings are removed; ``"endings"``, which are learned from the words of
+        the texts and need no language; ``"none"``; or ``"auto"``: the language whose function words
+        stand out, and endings where none does.
     pairs : bool, default=False
         Count pairs of neighbouring words, too.
     characters : tuple of two int or None, default=None
@@ -102,7 +103,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _options: ClassVar[dict[str, Option]] = {
-        "stem": anything('a language, "auto" or "none"'),
+        "stem": anything('a language, "auto", "endings" or "none"'),
         "pairs": flag(),
         "characters": anything("two whole numbers, the shortest and the longest").or_none(),
         "min_rows": whole(1),
@@ -154,8 +155,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _check_options(self) -> None:
         for name, option in self._options.items():
             option.check(name, getattr(self, name))
-        if not isinstance(self.stem, str) or self.stem not in ("auto", "none"):
+        if not isinstance(self.stem, str) or self.stem not in (AUTO, ENDINGS, NONE):
             check_language(str(self.stem))
+        if self.stem == ENDINGS and self.hashing is not None:
+            raise InputError('stem="endings" needs a vocabulary, which hashing does not keep.')
         self._sequence_lengths()
         self._roles()
         check_vectors(self.encoder, self.vectors)
@@ -203,7 +206,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._late, self._n_rows = None, len(texts)
         scans = texts.use_up()
         named = scan_names(names)
-        stems = StemTable.learn(scans, self.stem, named)
+        stems = StemTable.learn(scans, self.stem, named, kept=self.hashing is None)
         found = self._fit_scans(scans, stems, named)
         self._columns = columns
         if columns is not None:

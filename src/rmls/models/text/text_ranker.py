@@ -68,8 +68,9 @@ class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # t
     estimator : estimator of rmls or None, default=None
         What learns the labels; None is ``RMLSRanker()``.
     stem : str, default="auto"
-        Language whose word endings are removed, ``"none"``, or ``"auto"``: the language whose
-        function words stand out, if there is one.
+        Language whose word endings are removed; ``"endings"``, which are learned from the words of
+        the texts and need no language; ``"none"``; or ``"auto"``: the language whose function words
+        stand out, and endings where none does.
     pairs : bool, default=False
         Count pairs of neighbouring words, too.
     characters : tuple of two int or None, default=None
