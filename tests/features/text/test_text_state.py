@@ -57,7 +57,7 @@ def damage(name: str, change: Any) -> tuple[dict[str, Any], dict[str, Any], dict
 
 
 def with_endings() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    beginnings = "lamp book door wall tree ship roof song bird hand".split()
+    beginnings = ["lamp", "book", "door", "wall", "tree", "ship", "roof", "song", "bird", "hand"]
     texts = [f"{word} {word}s {word}ing" for word in beginnings]
     features = TextFeatures(stem="endings").fit(texts)
     return features.get_params(), *text_state(features)

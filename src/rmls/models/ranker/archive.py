@@ -67,6 +67,8 @@ def ranker_state(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[A
         "n_probe": index.n_probe,
         "shortlist_size": scorer.proposer.size,
         "sources": [source.kind for source in scorer.proposer.sources],
+        "lift": model.combination_.lift,
+        "top": model.combination_.top,
         "total_weight": model._frequencies.total,
         "seconds": model.seconds_,
     }
@@ -109,8 +111,7 @@ def read_ranker(
     # Archives of version 0.1 have none.
     sizes = (d, n_dense, n_first)
     sources = _read_sources(fitted.get("sources", []), archive, sizes, model.precision)
-    slopes, unseen = _read_slopes(archive, sources)
-    model.combination_ = Combination(arrays["theta"], arrays["knots"], slopes, unseen)
+    model.combination_ = _read_combination(model, fitted, archive, sources)
     params = Params(
         unpack_vectors(archive, "features", (d, k)),
         arrays["feature_bias"],
@@ -133,6 +134,18 @@ def read_ranker(
     from rmls.models.ranker.live.archive import read_live
 
     return block, *read_live(model, fitted, archive, block)
+
+
+def _read_combination(
+    model: RMLSRanker, fitted: dict[str, Any], archive: Archive, sources: tuple[Source, ...]
+) -> Combination:
+    slopes, unseen = _read_slopes(archive, sources)
+    # Archives of version 0.1 have neither.
+    lift, top = fitted.get("lift", 0.0), fitted.get("top", model._frequencies.top)
+    check_number("lift", lift, positive=False)
+    check_number("top", top, positive=True)
+    theta, knots = archive.arrays["theta"], archive.arrays["knots"]
+    return Combination(theta, knots, slopes, unseen, float(lift), float(top))
 
 
 def _read_numbers(model: RMLSRanker, fitted: dict[str, Any]) -> None:

@@ -26,11 +26,8 @@ N_NAME_COLUMNS = 5
 # The logit of a label without rows whose name is not in the text: never before one that is.
 UNNAMED = -12.0
 # What names are worth without rows, about as learned elsewhere, where matches are too few to learn.
-PLAIN_UNSEEN, FEW_MATCHES = (6.0, 3.0, 0.0, 5.0, 0.0), 20
+PLAIN_UNSEEN = (6.0, 3.0, 0.0, 5.0, 0.0)
 PLAIN_SLOPES = (-1.0, 3.0, 0.0, 5.0, 0.0)
-# Labels without rows are like the rare ones rather than like the frequent ones: pairs of a label
-# with n rows count by this power of n where a name's worth without rows is learned.
-RARE_POWER = -0.25
 # Labels with fewer rows are told apart by the rows that their scores were learned from.
 RARE = 20.0
 # Keeps the coefficients of a band without pairs at 0, and all of them finite.
@@ -42,8 +39,8 @@ EASY_SHARE = 1 / 8
 PRECISION_AT = (1, 3, 5)
 # A tenth of a point of precision.
 TAIL_COST = 0.001
-# Halvings of [0, 1]: the power is found to 1/128.
-TAIL_STEPS = 7
+# Halvings: a boost is found to 1/128 of the largest.
+BOOST_STEPS = 7
 MAX_COEFFICIENT = 1e30
 
 Floats = NDArray[np.float32]
@@ -76,11 +73,17 @@ class Frequencies:
         """Count the labels of weighted rows."""
         return cls(data.positives(), float(data.weights.sum()))
 
-    def rarity(self) -> NDArray[np.float64]:
-        """Return the logarithm of the inverse propensity, 0 for the most frequent label."""
-        # Only differences count in a ranking: the label with the smallest weight is the zero point.
-        inverse = 1 / propensities(self.positives, max(1, round(self.total)))
-        return np.asarray(np.log(inverse / inverse.min()))
+    @property
+    def top(self) -> float:
+        """The largest frequency, 1 at least."""
+        return float(self.positives.max(initial=1.0))
+
+    def rarity(self, top: float | None = None) -> NDArray[np.float64]:
+        """Return the logarithm of the inverse propensity, 0 for a label with ``top`` rows."""
+        # Only differences count in a ranking.
+        most = self.top if top is None else top
+        inverse = 1 / propensities(np.append(self.positives, most), max(1, round(self.total)))
+        return np.asarray(np.log(inverse[:-1] / inverse[-1]))
 
 
 @dataclass(frozen=True)
@@ -195,17 +198,24 @@ class Combination:
         Coefficients of further sources at 1 row and at the largest frequency.
     unseen : ndarray of float64, shape (n_columns,), optional
         Coefficients of further sources for labels without rows, where names are among them.
+    lift : float
+        Added to the logit of a label without rows where labels are ranked.
+    top : float or None
+        The largest frequency in the training: labels that come, go or grow later do not move the
+        others. None is the largest that there is.
     """
 
     theta: NDArray[np.float64]
     knots: Floats
     slopes: NDArray[np.float64] = field(default_factory=lambda: np.zeros((N_ENDS, 0)))
     unseen: NDArray[np.float64] | None = None
+    lift: float = 0.0
+    top: float | None = None
 
-    def mixture(self, frequencies: Frequencies, tail: float = 0.0) -> Mixture:
-        """Return the coefficients of every label, with rare labels boosted by ``tail``."""
+    def mixture(self, frequencies: Frequencies, tail: float | None = None) -> Mixture:
+        """Return the coefficients of every label; those that rank have a ``tail`` of 0 or more."""
         positives = frequencies.positives
-        top = float(positives.max(initial=1.0))
+        top = frequencies.top if self.top is None else self.top
         trust = np.maximum(positives, 0.0 if frequencies.trusted is None else frequencies.trusted)
         near, ends = bands(trust, top), bands(trust, top, N_ENDS)
         table = np.hstack([near @ self.theta, ends @ self.slopes])
@@ -214,9 +224,11 @@ class Combination:
         table[positives == 0, 0] = UNNAMED
         if self.unseen is not None:
             table[positives == 0, N_TERMS:] = self.unseen
-        # A constant on the logit multiplies the odds: by (1 / propensity)^tail, what PSP@k rewards
-        # at 1.
-        table[:, 0] += tail * frequencies.rarity()
+        if tail is not None:
+            # A constant on the logit multiplies the odds: by (1 / propensity)^tail, what PSP@k
+            # rewards at 1.
+            table[:, 0] += tail * frequencies.rarity(top)
+            table[positives == 0, 0] += self.lift
         # A boost of any size leaves room for a sum in float32.
         table = np.clip(table, -MAX_COEFFICIENT, MAX_COEFFICIENT)
         return Mixture(table.astype(np.float32), self.knots)
@@ -227,7 +239,15 @@ def combine(
 ) -> tuple[Combination, float]:
     """Learn the combination and, where none is given, how much rare labels are boosted."""
     learned = fit_combination(held, frequencies, n_threads)
-    return learned, choose_tail(held, learned, frequencies) if tail is None else tail
+    if not held.has_names or learned.unseen is not None:
+        return learned, choose_tail(held, learned, frequencies) if tail is None else tail
+    from rmls.models.ranker.unseen import choose_lift, with_unseen
+
+    learned = with_unseen(learned, held, frequencies, n_threads)
+    if tail is not None:
+        return learned, tail
+    tail = choose_tail(held, learned, frequencies)
+    return replace(learned, lift=choose_lift(held, learned, frequencies, tail)), tail
 
 
 def plain_combination(n_more: int = 0, has_names: bool = False) -> Combination:
@@ -290,19 +310,17 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
     np.maximum(own - knots[1], 0, out=terms[:, 3])
     np.maximum(other - knots[2], 0, out=terms[:, 5])
     more = held.scores.more.reshape(held.labels.size, held.n_more)[use]
-    top = float(frequencies.positives.max(initial=1.0))
     # 30 columns: every term times the nearness to every band, so that one regression fits all;
     # and what further sources say, times the nearness to both ends.
-    near = bands(counts[use], top)
-    design = np.hstack([_times(near, terms), _times(bands(counts[use], top, N_ENDS), more)])
+    near, ends = (bands(counts[use], frequencies.top, count) for count in (N_BANDS, N_ENDS))
+    design = np.hstack([_times(near, terms), _times(ends, more)])
     theta = regress(design, relevant, weights, n_threads)
     shared, slopes = np.split(theta, [N_BANDS * N_TERMS])
     # Labels of such frequencies may come later: what holds for the nearest holds for them.
     found = np.flatnonzero(near.any(axis=0))
     nearest = found[np.abs(np.arange(N_BANDS)[:, None] - found).argmin(axis=1)]
     table = shared.reshape(N_BANDS, N_TERMS)[nearest]
-    unseen = fit_unseen(held, frequencies, n_threads) if held.has_names else None
-    return Combination(table, knots, slopes.reshape(N_ENDS, -1), unseen)
+    return Combination(table, knots, slopes.reshape(N_ENDS, -1))
 
 
 def _times(near: NDArray[np.float64], terms: Floats) -> Floats:
@@ -332,55 +350,37 @@ def _choose_pairs(
     return use, weights[use]
 
 
-def fit_unseen(held: HeldOut, frequencies: Frequencies, n_threads: int = 1) -> NDArray[np.float64]:
-    """Return what a name is worth for a label without rows.
-
-    Learned as if no label had rows: from how names match, and from nothing else.
-    """
-    assert held.more is not None
-    # Labels that no row has would say that names mean nothing, as no row could be right.
-    matched = (held.more[:, :, 0].ravel() > 0) & (frequencies.positives[held.labels.ravel()] > 0)
-    labels, relevant = held.labels.ravel()[matched], held.relevant.ravel()[matched]
-    unseen = np.zeros(held.n_more)
-    if len(labels) < FEW_MATCHES:
-        unseen[:N_NAME_COLUMNS] = PLAIN_UNSEEN
-        return unseen
-    if not relevant.any():
-        return unseen
-    design = held.more.reshape(-1, held.n_more)[matched][:, :N_NAME_COLUMNS]
-    weights = np.repeat(held.weights, held.labels.shape[1])[matched]
-    weights *= np.maximum(frequencies.positives[labels], 1.0) ** RARE_POWER
-    weights *= len(weights) / weights.sum()
-    unseen[:N_NAME_COLUMNS] = regress(design, relevant, weights.astype(np.float32), n_threads)
-    # The first column is 1 for every match: the constant of the regression.
-    unseen[0] -= UNNAMED
-    return unseen
-
-
 def choose_tail(held: HeldOut, combination: Combination, frequencies: Frequencies) -> float:
-    """Return how much rare labels can be boosted at the accepted cost in expected precision.
-
-    The precision expected at k is the mean probability of the k best labels, by the combination:
-    the cost of a power is then free of the noise of the labels that the rows happen to have.
-    """
+    """Return how much rare labels can be boosted at the accepted cost in expected precision."""
     logits = held.combined(combination.mixture(frequencies))
     rarity = frequencies.rarity().astype(np.float32)
+    return largest_boost(held, logits, np.zeros_like(rarity), rarity, TAIL_COST)
+
+
+def largest_boost(
+    held: HeldOut, logits: Floats, before: Floats, boost: Floats, cost: float, most: float = 1.0
+) -> float:
+    """Return the largest multiple of a boost, up to ``most``, whose cost in precision is accepted.
+
+    The boost is added to logits that were raised by ``before``. The precision expected at k is the
+    mean probability of the k best labels: free of the noise of the labels that rows happen to have.
+    """
     rank, depth = get_backend(held.device).rank_lists, min(max(PRECISION_AT), logits.shape[1])
 
-    def expected(tail: float) -> float:
+    def expected(times: float) -> float:
         # Ranked with the boost, valued without: what the boost costs in expected hits.
-        boost = np.float32(tail) * rarity
-        labels, scores = rank(held.labels, logits + boost[held.labels], depth)
-        kept = sigmoid(scores.astype(np.float64) - boost[labels])
+        added = before + np.float32(times) * boost
+        labels, scores = rank(held.labels, logits + added[held.labels], depth)
+        kept = sigmoid(scores.astype(np.float64) - added[labels])
         depths = [held.weights @ kept[:, :k].mean(axis=1) for k in PRECISION_AT]
         return float(np.mean(depths) / held.weights.sum())
 
-    least = expected(0.0) - TAIL_COST
-    if expected(1.0) >= least:
-        return 1.0
-    # ``low`` is always a power whose cost is accepted.
-    low, high = 0.0, 1.0
-    for _ in range(TAIL_STEPS):
+    least = expected(0.0) - cost
+    if expected(most) >= least:
+        return most
+    # ``low`` is always a multiple whose cost is accepted.
+    low, high = 0.0, most
+    for _ in range(BOOST_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if expected(middle) >= least else (low, middle)
     return low

@@ -330,6 +330,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
                 self.combination_, self.tail_ = combine(
                     held, self._frequencies, tail, trainer.n_threads
                 )
+        self.combination_ = replace(self.combination_, top=self._frequencies.top)
         with trainer.stage("weights"):
             weights = quantize(stages.weights, self.precision)
             self._set_scorer(LabelBlock(stages.proposer, weights))

@@ -101,8 +101,6 @@ def learn_examples(
     new = replace(new, Y=_only(new.Y, labels), rejected=_only(wrong, labels))
     frequencies, others = changed._frequencies, np.delete(changed._frequencies.positives, labels)
     positives = frequencies.positives + new.weights @ new.Y
-    # How others are scored depends on the frequency of the most frequent label, which stays.
-    positives[labels] = np.minimum(positives[labels], others.max(initial=1.0))
     # Examples were chosen: how many there are does not say how frequent a label is.
     trusted = (
         np.zeros_like(positives) if frequencies.trusted is None else frequencies.trusted.copy()
