@@ -8,11 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from bench_samples import RMLS_METHOD, TOML, quality, small_study, write_toml
+from other_processes import strays, wait_until
 
 from rmls.bench.run.measure import measure
 from rmls.bench.run.store import RESULTS, read_results
@@ -55,30 +55,9 @@ def start(config: Path, out: Path) -> subprocess.Popen[str]:
     )
 
 
-def strays(out: Path) -> list[int]:
-    """Processes that were started for the study and still run."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            environment = (entry / "environ").read_bytes() if entry.name.isdigit() else b""
-            state = (
-                (entry / "stat").read_text().rpartition(")")[2].split()[0] if environment else ""
-            )
-        except OSError:
-            continue
-        if f"{MARK}={out}".encode() in environment and state != "Z":
-            found.append(int(entry.name))
-    return found
-
-
-def wait_until(happened: Callable[[], bool], limit: float) -> bool:
-    """Whether something happens before the time is over."""
-    deadline = time.monotonic() + limit
-    while not happened():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
+def left_running(out: Path) -> list[int]:
+    """Return the processes that were started for the study and still run."""
+    return strays(f"{MARK}={out}")
 
 
 def count_lines(out: Path) -> int:
@@ -105,7 +84,7 @@ def test_killed_three_times_it_ends_with_the_same_results(
         time.sleep(chance.random() * min(fit_seconds, 0.5))
         process.kill()
         process.communicate()
-        assert wait_until(lambda: not strays(out), limit), strays(out)
+        assert wait_until(lambda: not left_running(out), limit), left_running(out)
         before, kept = kept, len(read_results(out))
         assert kept > before
     assert kept < N_RESULTS
@@ -128,4 +107,4 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path, limit: 
     assert process.returncode == 130, errors
     assert "with the same command" in errors
     assert len(read_results(out)) >= 1
-    assert wait_until(lambda: not strays(out), limit), strays(out)
+    assert wait_until(lambda: not left_running(out), limit), left_running(out)

@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from other_processes import strays, wait_until
 
 import rmls
 from rmls.archive import read_archive, write_archive
@@ -212,31 +212,6 @@ def count_lines(out: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def wait_until(happened: Callable[[], Any], seconds: float = PATIENCE) -> bool:
-    deadline = time.monotonic() + seconds
-    while not happened():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-def strays(out: Path) -> list[int]:
-    """Return the processes that were started for a study and still run."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            environment = (entry / "environ").read_bytes() if entry.name.isdigit() else b""
-            state = (
-                (entry / "stat").read_text().rpartition(")")[2].split()[0] if environment else ""
-            )
-        except OSError:
-            continue
-        if f"{MARK}={out}".encode() in environment and state != "Z":
-            found.append(int(entry.name))
-    return found
-
-
 def run_bench(case: Case) -> None:
     """Kill `rmls bench run`, and the run that goes on where it ended."""
     out = case.folder / "out"
@@ -246,14 +221,15 @@ def run_bench(case: Case) -> None:
         wait_until(
             lambda before=said, process=process: (
                 count_lines(out) > before or process.poll() is not None
-            )
+            ),
+            PATIENCE,
         )
         time.sleep(case.random.uniform(0, 0.3))
         said = max(said, count_lines(out))
         process.kill()
         process.wait()
-        if not wait_until(lambda: not strays(out)):
-            case.report("left behind: kill-bench", f"processes {strays(out)}")
+        if not wait_until(lambda: not strays(f"{MARK}={out}"), PATIENCE):
+            case.report("left behind: kill-bench", f"processes {strays(f'{MARK}={out}')}")
         try:
             found = len(read_results(out))
         except Exception as error:

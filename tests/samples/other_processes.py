@@ -1,0 +1,49 @@
+"""Processes of other programs: waiting for them, and finding those that were left behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def wait_until(happened: Callable[[], Any], limit: float) -> bool:
+    """Return whether something happens before the time is over."""
+    deadline = time.monotonic() + limit
+    while not happened():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def strays(mark: str) -> list[int]:
+    """Return the processes that still run and have a mark (``NAME=value``) in their environment."""
+    everybody = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [each for each in everybody if mark in _read(each, "environ") and is_running(each)]
+
+
+def is_running(process: int) -> bool:
+    """Return whether a process is there and has not ended."""
+    status = _read(process, "stat")
+    return bool(status) and status[0].rpartition(")")[2].split()[0] != "Z"
+
+
+def workers_of(process: int) -> list[int]:
+    """Return the processes that a service has started to answer requests."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    # Another child of Python keeps the resources of all.
+    return [
+        each
+        for each in map(int, children)
+        if is_running(each) and any("spawn_main" in word for word in _read(each, "cmdline"))
+    ]
+
+
+def _read(process: int, name: str) -> list[str]:
+    """Return the strings of a file about a process; none where it has ended."""
+    try:
+        return Path(f"/proc/{process}/{name}").read_text(errors="replace").split("\0")
+    except OSError:
+        return []
