@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-blas test-matrix fuzz lint peers peers-text setup setup-dev clean
+.PHONY: demo test test-slow test-blas test-matrix fuzz serve-fuzz lint peers peers-text setup setup-dev clean
 
 demo: setup
 	$(BIN)/rmls demo
@@ -26,6 +26,12 @@ test-matrix: setup-dev
 # Hostile files, models, fits and kills; FUZZ_ARGS="--minutes 20 --seed 1 --only readers" and so on.
 fuzz: setup-dev
 	$(BIN)/python -m tests.fuzz $(FUZZ_ARGS)
+
+# Thousands of requests from the OpenAPI document of the service, 10,000 odd ones, and 200 kills.
+serve-fuzz: setup-dev
+	$(BIN)/python benchmarks/serve_schema.py
+	$(BIN)/python benchmarks/serve_odd.py
+	$(BIN)/python benchmarks/serve_kills.py
 
 lint: setup-dev
 	$(BIN)/ruff check .

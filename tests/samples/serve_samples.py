@@ -57,9 +57,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(*arguments: str, **environment: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def running(
+    *arguments: str, port: int | None = None, **environment: str
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """Run `rmls serve` in a process of its own until it answers; end it afterwards."""
-    port = free_port()
+    port = free_port() if port is None else port
     command = [sys.executable, "-m", "rmls", "serve", *arguments, "--port", str(port)]
     source = os.pathsep.join([str(REPOSITORY / "src"), os.environ.get("PYTHONPATH", "")])
     values = {**os.environ, "PYTHONPATH": source, "RMLS_TOKEN": "", **environment}
@@ -87,6 +89,12 @@ def wait_until_live(process: subprocess.Popen[bytes], port: int) -> None:
         except OSError:
             time.sleep(0.05)
     raise AssertionError("the service does not answer")
+
+
+def resident_bytes(process: int) -> int:
+    """Return how much memory a process holds."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def save(folder: Path, model: TextRanker) -> Path:

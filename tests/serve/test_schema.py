@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from schema_runs import find_program, run_schema
 from serve_samples import running
 
-OURS = r"^/(v1/(suggest|explain|labels|feedback|models|review)|healthz|readyz|metrics)"
-# What is too large is refused with 413, which schemathesis does not expect by itself.
-CONFIG = """
-[checks.negative_data_rejection]
-expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429]
-"""
-
-
-def find_program() -> str | None:
-    """Return schemathesis, beside this Python or on the path, or where a variable says it is."""
-    beside = str(Path(sys.executable).parent)
-    given = os.environ.get("SCHEMATHESIS")
-    return given or shutil.which("schemathesis", path=beside) or shutil.which("schemathesis")
+from rmls.serve.document import PROBLEMS
 
 
 @pytest.mark.slow
@@ -35,23 +22,41 @@ def test_answers_are_those_of_the_document(
     if program is None:
         pytest.skip("schemathesis is not installed")
     model = folder if kind == "plain" else table_folder
-    n_examples = os.environ.get("RMLS_SCHEMA_EXAMPLES", "50")
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    (tmp_path / "schemathesis.toml").write_text(CONFIG)
+    n_examples = int(os.environ.get("RMLS_SCHEMA_EXAMPLES", "10"))
     with running(str(model), "--feedback", str(tmp_path / "feedback.jsonl"), "-q") as (_, port):
-        found = subprocess.run(
-            [
-                program,
-                "run",
-                f"http://127.0.0.1:{port}/openapi.json",
-                "--checks=all",
-                f"--max-examples={n_examples}",
-                f"--include-path-regex={OURS}",
-                "--no-color",
-            ],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=environment,
-        )
+        found = run_schema(program, port, tmp_path, n_examples)
     assert found.returncode == 0, found.stdout[-5000:]
+
+
+def test_every_address_tells_of_every_problem(client: Any) -> None:
+    document = client.get("/openapi.json").json()
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            assert operation["responses"].keys() >= PROBLEMS.keys(), path
+
+
+def test_the_document_has_the_names_of_the_models(client: Any) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    for path, name in (("/v1/models/{name}", "get"), ("/v2/models/{name}/infer", "post")):
+        (parameter,) = paths[path][name]["parameters"]
+        assert parameter["schema"]["enum"] == ["art"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "status"),
+    [
+        ("k", 5.0, 200),
+        ("k", "5", 422),
+        ("k", True, 422),
+        ("explain", "yes", 422),
+        ("explain", 1, 422),
+        ("min_probability", "0.5", 422),
+        ("tail", True, 422),
+        ("tail", 1, 200),
+    ],
+)
+def test_what_the_document_calls_a_number_is_one(
+    client: Any, field: str, value: Any, status: int
+) -> None:
+    asked = {"text": "a ship on the sea", field: value}
+    assert client.post("/v1/suggest", json=asked).status_code == status

@@ -1,8 +1,11 @@
-"""What kind of body a request has."""
+"""What kind of body a request has, and what numbers are in it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import Request
+from pydantic import BeforeValidator
 
 from rmls.serve.problems import Problem
 
@@ -17,3 +20,18 @@ async def takes_json(request: Request) -> None:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not kind.endswith("+json"):
         raise Problem(415, "send JSON, with the header Content-Type: application/json.")
+
+
+def as_whole(value: Any) -> Any:
+    """Return a whole number as one, however it is written, and all else as it is.
+
+    Examples
+    --------
+    >>> as_whole(5.0), as_whole(5.5), as_whole("5")
+    (5, 5.5, '5')
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+# JSON Schema takes 5.0 for an integer; what else is no int is left to a strict field.
+WHOLE = BeforeValidator(as_whole)

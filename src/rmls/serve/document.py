@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from rmls.serve.problems import MEDIA_TYPE
+from rmls.serve.protocols.described import describe_models
 from rmls.serve.schemas import ProblemDocument
 from rmls.serve.service import Service
 from rmls.serve.texts import ALONE
@@ -14,6 +15,7 @@ from rmls.serve.texts import ALONE
 PROBLEMS = {
     "400": "The request cannot be read.",
     "401": "The token is missing or wrong.",
+    "403": "The service is not set up for this.",
     "404": "There is no such model, label or address.",
     "408": "The request took too long to arrive.",
     "409": "The request contradicts itself.",
@@ -83,6 +85,7 @@ def _with_limits(document: dict[str, Any], service: Service) -> dict[str, Any]:
             {**kind, "description": longest} if kind["type"] == "string" else columns
             for kind in given["anyOf"]
         ]
+    describe_models(document, service)
     return document
 
 

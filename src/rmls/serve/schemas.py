@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rmls.serve.content import WHOLE
+
 EXAMPLE = "A view of the Thames with boats and a bridge"
 NAME = Annotated[str, Field(min_length=1, max_length=500)]
 Cell = str | float | list[str] | list[float] | None
@@ -26,14 +28,15 @@ RULE = (
 class Asked(BaseModel):
     """What all requests have in common: nothing that is not known."""
 
-    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+    # Strict: "yes" is no truth value and true is no number, as the document says.
+    model_config = ConfigDict(extra="forbid", protected_namespaces=(), strict=True)
     model: ModelName = None
 
 
 class Choice(Asked):
     """Which labels are wanted."""
 
-    k: Annotated[int, Field(ge=1, le=100, description="At most so many labels a text.")] = 5
+    k: Annotated[int, Field(ge=1, le=100, description="At most so many labels a text."), WHOLE] = 5
     decision: Annotated[
         str | None,
         Field(pattern=RULE, description="A rule that decides how many; k is 100 then."),

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from rmls.serve.content import WHOLE, as_whole
 from rmls.serve.problems import Problem
 from rmls.serve.protocols.asking import Named
 
@@ -15,7 +16,8 @@ TEXT, BYTES, FLOATS = "text", "BYTES", "FP32"
 LABELS, PROBABILITIES = "labels", "probabilities"
 DEFAULT_K = 5
 
-Size = Annotated[int, Field(ge=0)]
+OneCell = Annotated[list[str], Field(min_length=1, max_length=1)]
+Size = Annotated[int, Field(ge=0, strict=True), WHOLE]
 
 
 class TensorKind(BaseModel):
@@ -32,14 +34,14 @@ class Tensor(BaseModel):
     name: str
     shape: Annotated[list[Size], Field(min_length=1, max_length=2)]
     datatype: Literal["BYTES"]
-    data: list[Any]
+    data: list[str | OneCell]
     parameters: dict[str, Any] | None = None
 
 
 class Wanted(BaseModel):
     """A tensor that is asked for."""
 
-    name: str
+    name: Literal["labels", "probabilities"]
     parameters: dict[str, Any] | None = None
 
 
@@ -118,15 +120,12 @@ def _strings(tensor: Tensor) -> Iterator[str]:
             400, f"{tensor.name!r} has {len(tensor.data)} texts; its shape says {tensor.shape[0]}."
         )
     for cell in tensor.data:
-        text = cell[0] if isinstance(cell, list) and len(cell) == 1 else cell
-        if not isinstance(text, str):
-            raise Problem(400, f"the data of {tensor.name!r} must be strings.")
-        yield text
+        yield cell if isinstance(cell, str) else cell[0]
 
 
 def read_k(parameters: Mapping[str, Any] | None, limit: int) -> int:
     """Return how many labels of each text are wanted."""
-    k = (parameters or {}).get("k", DEFAULT_K)
+    k = as_whole((parameters or {}).get("k", DEFAULT_K))
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= limit:
         raise Problem(400, f"the parameter k must be a whole number from 1 to {limit}.")
     return k
@@ -152,8 +151,5 @@ def make_outputs(
             data=[probability for row in full for _, probability in row],
         ),
     }
-    names = [tensor.name for tensor in wanted or ()] or list(made)
-    for name in names:
-        if name not in made:
-            raise Problem(400, f"there is no output {name!r}; outputs are {', '.join(made)}.")
-    return [made[name] for name in names]
+    names: list[str] = [tensor.name for tensor in wanted or ()]
+    return [made[name] for name in names or made]

@@ -161,7 +161,6 @@ async def infer(
     """Return the best labels of texts, and how likely each is right."""
     served = service.store.get(name)
     k = tensors.read_k(asked.parameters, MAX_SUGGESTIONS)
-    tensors.make_outputs([], k, asked.outputs)
     limit = service.settings.max_texts
     texts = []
     for row in tensors.read_rows(asked.inputs, text_columns(served), limit):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
@@ -32,18 +32,29 @@ KEPT = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_CREATED")
 MAX_TASKS = 10_000
 
 
+# A format, because what is XML, and asks for labels, cannot be said by a schema.
+CONFIG = {
+    "format": "label-config",
+    "examples": [
+        '<View><Text name="text" value="$text"/><Choices name="topic" toName="text" '
+        'choice="multiple"><Choice value="bridge"/><Choice value="horse"/></Choices></View>'
+    ],
+}
+Config = Annotated[str, Field(json_schema_extra=CONFIG)]
+
+
 class Setup(BaseModel):
     """A project that is connected; its address and its key are not used."""
 
     project: Any = None
-    labeling: str | None = Field(None, alias="schema")
+    labeling: Config | Literal[""] | None = Field(None, alias="schema")
 
 
 class Tasks(BaseModel):
     """Tasks that predictions are wanted for."""
 
     tasks: Annotated[list[dict[str, Any]], Field(max_length=MAX_TASKS)]
-    label_config: str
+    label_config: Config
 
 
 class Event(BaseModel):
@@ -59,7 +70,7 @@ class Training(BaseModel):
     """Tasks with their annotations."""
 
     annotations: Annotated[list[dict[str, Any]], Field(max_length=MAX_TASKS)] = []
-    label_config: str
+    label_config: Config
 
 
 def _get_served(service: Here, model: str | None = None) -> Served:
