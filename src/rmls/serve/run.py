@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
+import multiprocessing
 import os
+import signal
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +29,7 @@ PLAN = "RMLS_SERVE_PLAN"
 SWITCH_SECONDS = 0.0005
 KEEP_ALIVE_SECONDS = 30
 LAST_SECONDS = 10
+SILENT_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -55,9 +60,20 @@ def serve(models: Mapping[str, Path], settings: Settings, address: Address, log:
             server_header=False,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=LAST_SECONDS,
+            **_patience_with_workers(uvicorn.run),
         )
     finally:
         del os.environ[PLAN]
+
+
+def _patience_with_workers(start: Callable[..., Any]) -> dict[str, Any]:
+    """Return how long a worker may be silent before it is taken for dead and replaced.
+
+    One that opens a large model on a busy machine is silent for more than uvicorn's five seconds.
+    """
+    name = "timeout_worker_healthcheck"
+    # Older versions cannot be told.
+    return {name: SILENT_SECONDS} if name in inspect.signature(start).parameters else {}
 
 
 def make_worker() -> FastAPI:
@@ -66,7 +82,21 @@ def make_worker() -> FastAPI:
     start_log(log)
     sys.setswitchinterval(SWITCH_SECONDS)
     Patient.seconds = settings.max_upload_seconds
+    _end_with_parent()
     return make_app(ModelStore(models), settings)
+
+
+def _end_with_parent() -> None:
+    """Let a worker end when the service is killed, so that its port is free for the next one."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def start_log(level: str) -> None:
