@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import os
-import random
 import shutil
 import signal
 import socket
@@ -15,13 +13,14 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from odd_requests import send_odd
 from patience import patience
-from serve_samples import TEXT, free_port, running, save, train
+from serve_samples import TEXT, free_port, resident_bytes, running, save, train
 from typer.testing import CliRunner
 
 import rmls
@@ -97,26 +96,6 @@ def test_a_connection_that_asks_nothing_is_closed(
     finally:
         server.should_exit = True
         thread.join()
-
-
-@pytest.mark.slow
-def test_workers_that_are_killed_lose_no_feedback(folder: Path, tmp_path: Path) -> None:
-    feedback = tmp_path / "feedback.jsonl"
-    arguments = (str(folder), "--feedback", str(feedback), "--workers", "2")
-    acknowledged = []
-    with running(*arguments) as (process, port):
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        for number in range(60):
-            if number % 20 == 10:
-                # The last children are the workers; others keep their resources.
-                os.kill(int(children.read_text().split()[-1]), signal.SIGKILL)
-            with contextlib.suppress(OSError):
-                told = {"text": TEXT, "accepted": ["sea"], "id": str(number)}
-                acknowledged.append(ask(port, "/v1/feedback", told)["id"])
-    found = [json.loads(line)["id"] for line in feedback.read_bytes().splitlines()]
-    assert len(acknowledged) > 40
-    assert len(found) == len(set(found))
-    assert set(acknowledged) <= set(found)
 
 
 def test_a_model_written_anew_is_taken_up_without_dropping_a_request(
@@ -226,63 +205,24 @@ def test_the_demo_needs_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("feedback.jsonl"))
 
 
-def odd_bodies(n_bodies: int) -> Iterator[bytes]:
-    """Yield bodies that are no requests, or nearly none."""
-    draw = random.Random(0)
-    whole = json.dumps({"text": TEXT, "k": 3}).encode()
-    for number in range(n_bodies):
-        kind = number % 10
-        if kind == 0:
-            yield draw.randbytes(draw.randrange(2000))
-        elif kind == 1:
-            yield whole[: draw.randrange(len(whole))]
-        elif kind == 2:
-            place = draw.randrange(len(whole))
-            yield whole[:place] + draw.randbytes(1) + whole[place + 1 :]
-        elif kind == 3:
-            yield b'{"text": ' + b"[" * draw.randrange(20_000)
-        elif kind == 4:
-            yield json.dumps({"text": "🚢\0\u202e" * draw.randrange(500)}).encode()
-        elif kind == 5:
-            yield json.dumps({"texts": [""] * draw.randrange(200)}).encode()
-        elif kind == 6:
-            yield b'{"text": "' + b"x" * draw.randrange(300_000) + b'"}'
-        elif kind == 7:
-            yield json.dumps({"text": {str(draw.random()): draw.random()}}).encode()
-        elif kind == 8:
-            yield json.dumps({"text": TEXT, "label": draw.random(), "tail": 1e308}).encode()
-        else:
-            yield b"x" * (10_000_000 if number % 500 == 9 else 10)
-
-
-@pytest.mark.slow
-def test_odd_requests_have_sane_answers_and_memory_stays_flat(folder: Path, tmp_path: Path) -> None:
-    arguments = (str(folder), "--feedback", str(tmp_path / "feedback.jsonl"), "-q")
-    n_bodies = int(os.environ.get("RMLS_ODD_REQUESTS", "3000"))
-    paths = ("suggest", "explain", "feedback", "review/rows")
+@pytest.mark.parametrize("n_requests", [60, pytest.param(2000, marks=pytest.mark.slow)])
+def test_odd_requests_have_sane_answers_and_memory_stays_flat(
+    folder: Path, tmp_path: Path, n_requests: int
+) -> None:
+    arguments = (f"art={folder}", "--feedback", str(tmp_path / "feedback.jsonl"), "-q")
     statuses: Counter[int] = Counter()
-    sizes = []
     with running(*arguments) as (process, port):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=patience(5))
-        for number, body in enumerate(odd_bodies(n_bodies)):
-            if number % (n_bodies // 3) == 0:
-                sizes.append(resident(process.pid))
-            try:
-                path = f"/v1/{paths[number // 10 % 4]}"
-                connection.request("POST", path, body, {"content-type": "application/json"})
-                answer = connection.getresponse()
-                json.load(answer)
-                statuses[answer.status] += 1
-            except (ConnectionError, http.client.HTTPException):
-                # What is far too large is not read to its end: the answer may be lost.
-                assert len(body) > 4_000_000
-                connection.close()
-        sizes.append(resident(process.pid))
-    assert all(status < 500 for status in statuses), statuses
-    assert statuses[200] > n_bodies / 20
-    assert sizes[-1] < 1.1 * sizes[1], sizes
-
-
-def resident(process: int) -> int:
-    """Return the pages that a process holds in memory."""
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1])
+        sizes = []
+        for found in send_odd(port, "art", n_requests):
+            sizes.append(resident_bytes(process.pid))
+            counts = {name: int(name.rpartition(": ")[2]) for name in found}
+        assert ask(port, "/v1/suggest", {"text": TEXT})
+    for name, status in counts.items():
+        # Who goes away in the middle has no answer; all others have one.
+        assert status or name.startswith(("half closed", "slow")), found
+        statuses[status] += found[name]
+    assert all(status < 500 for status in statuses), found
+    assert statuses[200]
+    assert statuses[413]
+    # The first part of many loads what the others use, too.
+    assert n_requests < 100 or sizes[-1] < 1.1 * sizes[0], sizes

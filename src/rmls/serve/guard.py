@@ -35,6 +35,8 @@ SECURITY = {
 HEADERS = [(name.lower().encode(), value.encode()) for name, value in SECURITY.items()]
 NO_STORE = (b"cache-control", b"no-store")
 UNKNOWN = "other"
+# Bodies of up to so many times the limit are passed over, not cut off.
+MAX_PASSED_OVER = 16
 
 
 class Guard:
@@ -72,15 +74,18 @@ class Guard:
             if not hmac.compare_digest(given, settings.token.encode()):
                 challenge = {"WWW-Authenticate": "Bearer"}
                 raise Problem(401, "give the token of the service.", headers=challenge)
-        if _length(headers) > settings.max_body:
-            raise self._too_large()
+        length = _length(headers)
+        if length > settings.max_body:
+            # Who sends all of it before it reads would lose the answer with the connection.
+            raise self._too_large(closes=length > MAX_PASSED_OVER * settings.max_body)
         if scope["method"] == "POST":
             self.service.gate.refuse_when_full()
 
-    def _too_large(self) -> Problem:
+    def _too_large(self, closes: bool = True) -> Problem:
         limit = self.service.settings.max_body
-        # The rest of it is on its way and would be taken for the next request.
-        return Problem(413, f"a request may have {limit:,} bytes.", headers={"Connection": "close"})
+        # A rest that may have no end is not waited for.
+        headers = {"Connection": "close"} if closes else None
+        return Problem(413, f"a request may have {limit:,} bytes.", headers=headers)
 
     async def _pass_on(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         chunks: list[bytes] = []
