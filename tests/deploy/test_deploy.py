@@ -120,3 +120,17 @@ def test_the_unit_is_read_by_systemd(tmp_path: Path) -> None:
     run = subprocess.run([analyze, "verify", str(unit)], capture_output=True, text=True)
     mine = [line for line in run.stderr.splitlines() if "rmls.service" in line]
     assert mine == []
+
+
+def test_the_unit_leaves_little_open(tmp_path: Path) -> None:
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("systemd-analyze is not installed")
+    unit = tmp_path / "rmls.service"
+    unit.write_text(UNIT)
+    words = [analyze, "security", "--offline=true", "--threshold=15", "--no-pager", str(unit)]
+    run = subprocess.run(words, capture_output=True, text=True)
+    if "unrecognized option" in run.stderr:
+        pytest.skip("this systemd-analyze is too old to look at a file")
+    # Tenths of the exposure: 0 is closed, 100 is open.
+    assert run.returncode == 0, run.stdout
