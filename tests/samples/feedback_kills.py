@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from other_processes import is_running, wait_until, workers_of
+from other_processes import is_running, started, wait_until, workers_of
 from patience import patience
 from serve_samples import TEXT, free_port, running
 
@@ -45,16 +45,17 @@ class Kills:
 
 
 def kill_workers(model: Path, feedback: Path, n_kills: int) -> Kills:
-    """Kill one of two workers again and again; the service starts others."""
+    """Kill the oldest of three workers again and again; the service starts others."""
     kills, draw, port = Kills(), random.Random(1), free_port()
     limit = patience(20)
-    arguments = (str(model), "--feedback", str(feedback), "--workers", "2", "-q")
+    arguments = (str(model), "--feedback", str(feedback), "--workers", "3", "-q")
     with running(*arguments, port=port) as (process, _), _people(kills, port):
         for _ in range(n_kills):
             _wait_for_lines(kills, limit)
-            wait_until(lambda: workers_of(process.pid), limit)
             time.sleep(draw.uniform(0, LATEST))
-            os.kill(draw.choice(workers_of(process.pid)), signal.SIGKILL)
+            assert wait_until(lambda: workers_of(process.pid), limit)
+            # One that has just been started would be killed before it has anything to lose.
+            os.kill(min(workers_of(process.pid), key=started), signal.SIGKILL)
             kills.n_kills += 1
         _wait_for_lines(kills, limit)
     return _read(kills, feedback)

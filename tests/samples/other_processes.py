@@ -30,6 +30,12 @@ def is_running(process: int) -> bool:
     return bool(status) and status[0].rpartition(")")[2].split()[0] != "Z"
 
 
+def started(process: int) -> int:
+    """Return when a process was started, in ticks of the kernel's clock."""
+    # The 22nd field of all; the second, a name in brackets, may hold blanks.
+    return int(_read(process, "stat")[0].rpartition(")")[2].split()[19])
+
+
 def workers_of(process: int) -> list[int]:
     """Return the processes that a service has started to answer requests."""
     children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
