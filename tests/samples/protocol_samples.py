@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import uvicorn
+from patience import patience
 from text_samples import make_texts
 
 from rmls import RMLSRanker, TextRanker
@@ -51,3 +57,21 @@ def settings(feedback: Path | None = None, **more: Any) -> Settings:
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+@contextmanager
+def running(app: Any) -> Iterator[str]:
+    """Serve an application on a free port of this machine; yields its address."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        until = time.monotonic() + patience(1)
+        while not server.started:
+            assert time.monotonic() < until, "the service does not start"
+            time.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()

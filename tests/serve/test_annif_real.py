@@ -11,21 +11,14 @@ import os
 import re
 import shutil
 import subprocess
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from other_tools import need_python
-from patience import patience
-from protocol_samples import SEA, URIS, read_lines, settings, store
+from protocol_samples import SEA, URIS, read_lines, running, settings, store
 
 from rmls.serve import make_app
 
@@ -85,24 +78,6 @@ window.addEventListener("load", () => setTimeout(() => {
 }, 1000));
 </script>
 """
-
-
-@contextmanager
-def running(app: Any) -> Iterator[str]:
-    """Serve an application on a free port of this machine; yields its address."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        until = time.monotonic() + patience(1)
-        while not server.started:
-            assert time.monotonic() < until, "the service does not start"
-            time.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 def test_its_client_works_unchanged_with_a_token_too(tmp_path: Path) -> None:
