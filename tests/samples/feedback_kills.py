@@ -7,6 +7,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,9 +18,10 @@ from pathlib import Path
 
 from other_processes import is_running, started, wait_until, workers_of
 from patience import patience
+from places import REPOSITORY
 from serve_samples import TEXT, free_port, running
 
-N_CLIENTS = 4
+N_CLIENTS, N_WORKERS = 4, 3
 # The longest time between a line that is acknowledged and the kill that follows it, in seconds.
 LATEST = 0.05
 
@@ -48,12 +51,12 @@ def kill_workers(model: Path, feedback: Path, n_kills: int) -> Kills:
     """Kill the oldest of three workers again and again; the service starts others."""
     kills, draw, port = Kills(), random.Random(1), free_port()
     limit = patience(20)
-    arguments = (str(model), "--feedback", str(feedback), "--workers", "3", "-q")
+    arguments = (str(model), "--feedback", str(feedback), "--workers", str(N_WORKERS), "-q")
     with running(*arguments, port=port) as (process, _), _people(kills, port):
         for _ in range(n_kills):
             _wait_for_lines(kills, limit)
             time.sleep(draw.uniform(0, LATEST))
-            assert wait_until(lambda: workers_of(process.pid), limit)
+            assert wait_until(lambda: len(workers_of(process.pid)) == N_WORKERS, limit)
             # One that has just been started would be killed before it has anything to lose.
             os.kill(min(workers_of(process.pid), key=started), signal.SIGKILL)
             kills.n_kills += 1
@@ -81,6 +84,34 @@ def kill_services(model: Path, feedback: Path, n_kills: int) -> Kills:
                 assert wait_until(lambda all=everybody: not any(map(is_running, all)), limit)
         with running(*arguments, "1", port=port):
             _wait_for_lines(kills, limit)
+    return _read(kills, feedback)
+
+
+def kill_forked(model: Path, feedback: Path, n_kills: int, whom: str) -> Kills:
+    """Kill the oldest worker ("one"), or all of them, of a service whose workers start at once."""
+    kills, draw, port = Kills(), random.Random(3), free_port()
+    limit = patience(20)
+    program = Path(__file__).with_name("forked_service.py")
+    process = subprocess.Popen(
+        [sys.executable, str(program), str(model), str(feedback), str(port)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "src")},
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    with process, _people(kills, port):
+        for _ in range(n_kills):
+            _wait_for_lines(kills, limit)
+            time.sleep(draw.uniform(0, LATEST))
+            process.stdin.write(f"{whom}\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == "done\n"
+            kills.n_kills += 1
+        _wait_for_lines(kills, limit)
+        process.stdin.close()
     return _read(kills, feedback)
 
 

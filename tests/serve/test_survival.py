@@ -10,11 +10,12 @@ import threading
 import urllib.request
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from feedback_kills import Kills, kill_services, kill_workers
+from feedback_kills import Kills, kill_forked, kill_services, kill_workers
 from other_processes import is_running, wait_until, workers_of
 from patience import patience
 from serve_samples import TEXT, running, save, train
@@ -29,11 +30,19 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("kill", [kill_workers, kill_services])
+@pytest.mark.parametrize(
+    ("kill", "n_kills"),
+    [
+        (kill_workers, 3),
+        (kill_services, 3),
+        (partial(kill_forked, whom="one"), 30),
+        (partial(kill_forked, whom="all"), 30),
+    ],
+    ids=["workers", "services", "forked workers", "forked services"],
+)
 def test_what_was_acknowledged_is_there_once_whoever_is_killed(
-    folder: Path, tmp_path: Path, kill: Callable[[Path, Path, int], Kills]
+    folder: Path, tmp_path: Path, kill: Callable[[Path, Path, int], Kills], n_kills: int
 ) -> None:
-    n_kills = int(os.environ.get("RMLS_KILLS", "3"))
     kills = kill(folder, tmp_path / "feedback.jsonl", n_kills)
     assert kills.n_kills == n_kills
     assert len(kills.acknowledged) > n_kills
