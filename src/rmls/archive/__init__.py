@@ -2,11 +2,13 @@
 
 from rmls.archive._manifest import check_manifest
 from rmls.archive._tensors import check_arrays
+from rmls.archive.amending import amend_archive
 from rmls.archive.reading import Archive, read_archive
 from rmls.archive.writing import check_target, write_archive
 
 __all__ = [
     "Archive",
+    "amend_archive",
     "check_arrays",
     "check_manifest",
     "check_target",

@@ -100,7 +100,7 @@ def read_archive(path: str | PathLike[str], *, verify: bool = True, mmap: bool =
     try:
         with ExitStack() as stack:
             manifest_file, arrays_file = open_files(path, stack)
-            manifest = decode_manifest(_read_whole(manifest_file, path), path, verify=verify)
+            manifest = decode_manifest(read_whole(manifest_file, path), path, verify=verify)
             arrays = _read_arrays(arrays_file, manifest, verify, mmap)
     except TensorFileError as error:
         raise ArchiveError(f"{path} is damaged: {ARRAYS_NAME} cannot be used; {error}.") from None
@@ -113,7 +113,8 @@ def read_archive(path: str | PathLike[str], *, verify: bool = True, mmap: bool =
     return Archive(Path(path), plain, MappingProxyType(arrays))
 
 
-def _read_whole(stream: IO[bytes], path: object) -> bytes:
+def read_whole(stream: IO[bytes], path: object) -> bytes:
+    """Return the bytes of a manifest, if it is no longer than any that is written."""
     size = os.fstat(stream.fileno()).st_size
     if size > MAX_MANIFEST_SIZE:
         raise ArchiveError(

@@ -15,6 +15,7 @@ from rmls.core.ranking import Ranking
 from rmls.datasets import Dataset
 from rmls.datasets.tables import TextTable
 from rmls.metrics.reliability import expected_calibration_error
+from rmls.models.shared.quality_record import QualityRecord
 from rmls.review.advice import next_steps
 from rmls.review.baseline import choose_baseline, predict_baseline
 from rmls.review.disagreements import confused_pairs, label_doubts
@@ -24,6 +25,7 @@ from rmls.review.leaks import TextSides, find_leaks
 from rmls.review.learnability import CountBin, learnability, recall_by_count
 from rmls.review.own_rows import read_own_rows
 from rmls.review.quality import Prediction, Quality, measure_quality, values_at
+from rmls.review.record import make_record
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,6 +64,8 @@ class Review:
     findings : list of Finding
     advice : list of str
         What to do next, the most rewarding first.
+    record : QualityRecord or None
+        What is worth keeping with the model: ``model.quality_record_ = review.record``.
     """
 
     method: str
@@ -76,6 +80,7 @@ class Review:
     calibration_error: float
     findings: list[Finding] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
+    record: QualityRecord | None = None
 
     def __getitem__(self, kind: str) -> Finding | None:
         """Return the finding of a kind, None where nothing of the kind was found."""
@@ -230,6 +235,7 @@ def review_rows(
         error,
         findings,
         steps,
+        make_record(rows, quality, without, curve, error),
     )
 
 

@@ -196,8 +196,10 @@ class LabelRows(BaseModel):
     """A label and its training rows."""
 
     label: str
+    names: Annotated[list[str], Field(description="What else it is called.")]
     rows: int
     group: Literal["head", "torso", "tail", "unseen"]
+    f1: Annotated[float | None, Field(description="On held-out rows, where it was measured.")]
 
 
 class FoundLabels(BaseModel):
@@ -287,17 +289,39 @@ class Reliability(BaseModel):
     count: int
 
 
-class WorstLabel(BaseModel):
+class WorstLabel(LabelRows, LabelQuality):
     """A label that does badly."""
 
-    label: str
-    rows: int
-    f1: float
+
+class QualityFigure(BaseModel):
+    """A metric with its 95% interval, beside that of a baseline on the same rows."""
+
+    metric: str
+    group: str
+    value: float
+    low: float
+    high: float
+    baseline: float | None
+    baseline_low: float | None
+    baseline_high: float | None
+    without_repeats: Annotated[
+        float | None, Field(description="Without rows whose texts training has nearly seen.")
+    ]
 
 
 class Quality(BaseModel):
     """How well a model does on rows that it was not trained on."""
 
+    baseline: str | None
+    measured: str
+    n_rows: Annotated[int, Field(description="Held-out rows.")]
+    n_train: int
+    n_judges: Annotated[
+        int,
+        Field(description="0: rows kept out; else training rows, judged before they were learned."),
+    ]
+    calibration_error: float | None
+    figures: list[QualityFigure]
     groups: list[GroupQuality]
     reliability: list[Reliability]
     worst: list[WorstLabel]
@@ -307,6 +331,10 @@ class ModelPage(ModelRow):
     """All that is known of a model."""
 
     description: dict[str, object]
+    settings: Annotated[
+        dict[str, object], Field(description="The estimator, and what is not its default.")
+    ]
+    stages: Annotated[dict[str, float], Field(description="Seconds of the training.")]
     frequencies: list[Frequency]
     quality: Quality | None
     columns: list[str] | None

@@ -55,6 +55,7 @@ def test_labels_without_rows_are_suggested_by_their_names(folder: Path) -> None:
     fitted = rmls.load(model)
     assert [entry.name for entry in fitted.suggest(["a yacht"], 1)[0]] == ["y7"]
     assert set(fitted.classes_) == {*WORDS, *NEW}
+    assert fitted.other_names_ == {label: [name] for label, name in (WORDS | NEW).items()}
 
 
 def test_without_a_file_codes_say_nothing(folder: Path) -> None:

@@ -41,6 +41,39 @@ def test_a_model_of_all_rows_comes_with_a_report_of_rows_it_had_not_seen(tickets
     assert {section.get("id") for section in root.iter("section")} >= {"quality", "next"}
 
 
+def test_the_figures_of_the_report_are_kept_with_the_model(tickets, run, tmp_path):
+    result = run("train", tickets, "-o", tmp_path / "m", *FAST)
+    assert result.exit_code == 0, result.stderr
+    kept = rmls.load(tmp_path / "m").quality_record_
+    assert (kept.n_rows, kept.n_train, kept.n_judges) == (60, 60, 3)
+    assert kept.baseline is not None
+    assert sum(kept.labels.true) == sum(group.true for group in kept.groups) > 60
+    figure = next(each for each in kept.figures if (each.metric, each.group) == ("P@1", "all"))
+    assert f"{figure.value:.3f}" in result.stdout
+    result = run("train", tickets, "-o", tmp_path / "n", *FAST, "--no-report")
+    assert rmls.load(tmp_path / "n").quality_record_ is None
+
+
+def test_a_model_that_another_training_put_there_keeps_its_own_figures(
+    tickets, run, tmp_path, monkeypatch
+):
+    from rmls.cli.train import report
+
+    made = report._review
+
+    def replaced(*arguments):
+        other = rmls.load(tmp_path / "m")
+        other.training_record_ = {"by": "another"}
+        other.save(tmp_path / "m")
+        return made(*arguments)
+
+    monkeypatch.setattr(report, "_review", replaced)
+    result = run("train", tickets, "-o", tmp_path / "m", *FAST)
+    assert result.exit_code == 0, result.stderr
+    found = rmls.load(tmp_path / "m")
+    assert (found.training_record_, found.quality_record_) == ({"by": "another"}, None)
+
+
 def test_rows_are_named_by_their_place_in_the_file(tickets, run, tmp_path):
     """Rows without labels are not learned, and count all the same."""
     lines = tickets.read_text("utf-8").splitlines()

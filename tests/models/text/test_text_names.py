@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 import rmls
 from rmls import KNN, Calibrated, RMLSRanker, TextRanker
-from rmls.archive import Archive, read_archive
+from rmls.archive import Archive, amend_archive, read_archive
 from rmls.core.errors import ArchiveError, InputError
 from rmls.core.label_text import LabelText
 from rmls.datasets import read_label_text
@@ -362,3 +362,46 @@ def test_a_label_without_rows_is_suggested_even_where_texts_name_no_other() -> N
     model = TextRanker().fit(texts, [[f"c{topic}"] for topic in topics], label_text=called)
     found = [row[0].name for row in model.suggest(["a yacht", "t01 t02 w3", texts[0]], 1)]
     assert found == ["c9", "c0", f"c{topics[0]}"]
+
+
+OTHERS = {"c1": ["tax", "duty"], "c2": ["sea"], "c3": "space"}
+
+
+def coded() -> TextRanker:
+    texts = ["tax on sugar", "fish in the sea", "tax on salt", "sea fishing"] * 8
+    labels = [["c1"], ["c2"], ["c1"], ["c2"]] * 8
+    return TextRanker(RMLSRanker(8, max_iter=2)).fit(texts, labels, label_text=OTHERS)
+
+
+def test_other_names_are_kept_with_the_model(tmp_path):
+    model = coded()
+    kept = {"c1": ["tax", "duty"], "c2": ["sea"], "c3": ["space"]}
+    assert model.other_names_ == kept
+    model.save(tmp_path / "m")
+    assert rmls.load(tmp_path / "m").other_names_ == kept
+    # Called what they are: nothing is written, as in folders of older versions.
+    model.fit(["tax on sugar", "fish in the sea"] * 20, [["tax"], ["sea"]] * 20)
+    assert model.other_names_ == {}
+    model.save(tmp_path / "m")
+    assert "label_names" not in read_archive(tmp_path / "m").manifest
+    assert rmls.load(tmp_path / "m").other_names_ == {}
+
+
+def test_other_names_follow_their_labels(tmp_path):
+    model = coded()
+    model.rename_labels({"c1": "d1"}).add_labels(["c4"], {"c4": ["moon", "lunar"]})
+    model.retire_labels(["c2"])
+    model.save(tmp_path / "m")
+    assert rmls.load(tmp_path / "m").other_names_ == {
+        "d1": ["tax", "duty"],
+        "c3": ["space"],
+        "c4": ["moon", "lunar"],
+    }
+
+
+@pytest.mark.parametrize("names", [[], {"c1": "tax"}, {"c1": [1]}])
+def test_names_that_are_none_are_refused(names, tmp_path):
+    coded().save(tmp_path / "m")
+    amend_archive(tmp_path / "m", lambda manifest: {**manifest, "label_names": names})
+    with pytest.raises(ArchiveError, match="does not make sense"):
+        rmls.load(tmp_path / "m")

@@ -23,6 +23,7 @@ from rmls.serve.routes import page
 NAMES = ["boat, sailing", "harbour", "sea", "boat, fishing", "dog", "woman", "tree", "bridge"]
 ODD = ["a/b: 50% & <more>?", "名前", "🚢 ships"]
 LABELS = [*NAMES, *ODD, *(f"place {number:03}" for number in range(250))]
+OTHERS = {"boat, fishing": ["trawler", "smack"]}
 ROWS = {label: max(1, 400 >> min(place, 9)) for place, label in enumerate(LABELS)}
 
 
@@ -111,8 +112,18 @@ def quality() -> dict[str, Any]:
         {"stated": 0.05 + 0.1 * step, "true": (0.05 + 0.1 * step) ** 1.2, "count": 4000 >> step}
         for step in range(10)
     ]
-    worst = [{"label": label, "rows": ROWS[label], "f1": 0.0} for label in ODD]
-    return {"groups": groups, "reliability": curve, "worst": worst}
+    worst = [{"label": label, "rows": ROWS[label], "f1": 0.0, "held_out_rows": 7} for label in ODD]
+    figures = [
+        {"metric": metric, "group": group, "value": 0.7, "low": 0.68, "high": 0.72}
+        | {"baseline": 0.6, "baseline_low": 0.57, "baseline_high": 0.63, "without_repeats": 0.65}
+        for metric in ("P@1", "macro F")
+        for group in ("all", "head", "torso", "tail")
+    ]
+    about = {"n_rows": 1200, "n_judges": 3, "measured": "2026-11-16T10:00:00+00:00"}
+    return {"groups": groups, "reliability": curve, "worst": worst, "figures": figures} | {
+        **about,
+        "baseline": "nearest neighbours",
+    }
 
 
 def model_entry(name: str, is_first: bool) -> dict[str, Any]:
@@ -210,7 +221,10 @@ def add_labels(app: FastAPI, behaviour: Behaviour, check: Any) -> None:
         behaviour.calls.append(("labels", {"query": query, "sort": sort, "offset": offset}))
         found = find(query)
         found = sorted(found, key=lambda label: -ROWS[label] if sort == "rows" else label)
-        shown = [{"label": label, "rows": ROWS[label]} for label in found[offset : offset + limit]]
+        shown = [
+            {"label": label, "rows": ROWS[label], "names": OTHERS.get(label, []), "f1": None}
+            for label in found[offset : offset + limit]
+        ]
         return {"total": len(found), "labels": shown}
 
     @app.get("/v1/labels/{label:path}")
@@ -223,6 +237,7 @@ def add_labels(app: FastAPI, behaviour: Behaviour, check: Any) -> None:
         return {
             "label": label,
             "rows": ROWS[label],
+            "names": OTHERS.get(label, []),
             "group": "head" if ROWS[label] > 50 else "tail",
             "top_features": [{"feature": word, "weight": w} for word, w in weights.items()],
             "similar": [{"label": other, "similarity": 0.8} for other in NAMES if other != label],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rmls.archive import amend_archive
 from rmls.cli.shared.console import results
 from rmls.core.files import write_text
 from rmls.datasets.tables import TextTable
 from rmls.datasets.tables.streams import STDIN
+from rmls.models.shared.model_archive import QUALITY
 from rmls.models.shared.progress import showing, stage
 from rmls.review import Review
 from rmls.review.duplicates import Fingerprints, fingerprint_texts, group_texts
@@ -56,9 +59,23 @@ def report(run: TextRun, model: Any, rows: Rows) -> None:
         review = _review(run, model, rows)
         name = Path(run.data).name
         write_text(run.page, review.html(name))
+        _keep(run, model, review)
     if rows.test is not None or not run.quiet:
         review.print_summary(results(), name)
     run.say("wrote", f"{run.page}: the whole report, with examples")
+
+
+def _keep(run: TextRun, model: Any, review: Review) -> None:
+    """Write the figures to the folder of the model, whose arrays stay as they are."""
+    if review.record is None:
+        return
+    quality = {QUALITY: review.record.as_dict()}
+    # Another training may have put its model there meanwhile.
+    own = json.dumps(model.training_record_)
+    amend_archive(
+        run.output,
+        lambda saved: {**saved, **quality} if json.dumps(saved["training"]) == own else None,
+    )
 
 
 def _review(run: TextRun, model: Any, rows: Rows) -> Review:

@@ -47,6 +47,8 @@ class TextRun(Run):
         Whether a report is made of rows that the model had not seen.
     beginnings : list of str
         Of the training texts, where the model keeps its rows.
+    called : dict of str to list of str
+        What else labels are called, from the file of names.
     """
 
     reading: Reading = field(default_factory=Reading)
@@ -54,6 +56,7 @@ class TextRun(Run):
     features: TextFeatures = field(default_factory=TextFeatures)
     reports: bool = True
     beginnings: list[str] = field(default_factory=list)
+    called: dict[str, list[str]] = field(default_factory=dict)
 
     def load(self, training: Training) -> Rows:
         """Return the rows as numbers, and tell the model how many of these are vectors."""
@@ -155,12 +158,13 @@ class TextRun(Run):
     def _name(self, model: Any, labels: list[list[str]]) -> NamedLabels | None:
         """Return the labels with what they are called, where somebody learns from it."""
         from rmls.models import RMLSRanker
-        from rmls.models.text.naming import name_labels
+        from rmls.models.text.naming import name_labels, other_names
 
         if self.names.unused or not isinstance(model, RMLSRanker):
             return None
         named = name_labels(labels, label_text=self.names.read_for(type(model), self.say))
         if named is not None and self.names.file is not None:
+            self.called.update(other_names(named.called))
             for text in named.called.notes:
                 self.say("note", text)
             others = count(named.called.n_others, "label")
@@ -197,7 +201,9 @@ class TextRun(Run):
             from rmls.models.text.why import keep_texts
 
             keep_texts(model, self.beginnings)
-        return TextRanker.assemble(self.features, model, use_names=not self.names.unused)
+        return TextRanker.assemble(
+            self.features, model, use_names=not self.names.unused, names=self.called
+        )
 
 
 def _check_page(run: TextRun) -> None:

@@ -51,6 +51,7 @@ REFUSALS = (
     MemoryError,
 )
 THRESHOLDS = "macro_f1_thresholds"
+QUALITY = "quality"
 
 
 def save_model(model: MultiLabelEstimator, path: str | Path, *, overwrite: bool = True) -> None:
@@ -98,6 +99,7 @@ def describe_model(model: MultiLabelEstimator) -> tuple[dict[str, Any], dict[str
         "training": getattr(model, "training_record_", None),
     }
     arrays = {**arrays, **decision_arrays(model._calibration, model._rules)}
+    manifest |= describe_quality(model)
     return manifest, {"label_counts": model.label_counts_, **arrays}
 
 
@@ -187,6 +189,7 @@ def _read_sizes(model: MultiLabelEstimator, archive: Archive) -> None:
     if not isinstance(manifest["training"], dict | None):
         raise InputError("the record of the training is not a dictionary")
     model.training_record_ = manifest["training"]
+    restore_quality(model, manifest)
     names = manifest["feature_names"]
     if names is not None:
         fits = isinstance(names, list) and len(names) == model.n_features_in_
@@ -198,6 +201,22 @@ def _read_sizes(model: MultiLabelEstimator, archive: Archive) -> None:
     model.label_counts_ = archive.arrays["label_counts"]
     if not are_within(model.label_counts_, model.n_samples_ + 1):
         raise InputError("a label has more rows than there are")
+
+
+def describe_quality(model: Any) -> dict[str, Any]:
+    """Return the record of a model's quality for its manifest, where it has one."""
+    record = getattr(model, "quality_record_", None)
+    return {} if record is None else {QUALITY: record.as_dict()}
+
+
+def restore_quality(model: Any, manifest: dict[str, Any]) -> None:
+    """Set the record of a model's quality; folders of older versions have none."""
+    found = manifest.get(QUALITY)
+    if found is not None:
+        # Inside: a training needs none of it.
+        from rmls.models.shared.quality_record import read_quality
+
+        model.quality_record_ = read_quality(found)
 
 
 def _read_normalizer(mode: Any, archive: Archive, n_features: int) -> Normalizer:

@@ -319,7 +319,8 @@ def read_training_set(
     data = TrainingSet.of(X, Y, weights, known)
     _check_sizes(data.weights)
     # What the command line has recorded is about the rows of another training.
-    model.__dict__.pop("training_record_", None)
+    for name in ("training_record_", "quality_record_"):
+        model.__dict__.pop(name, None)
     model._space, model.classes_ = space, space.classes
     model.label_counts_ = label_counts(data.Y)
     model.n_samples_ = int(X.shape[0])

@@ -10,10 +10,18 @@ from rmls.archive import Archive
 from rmls.core.errors import InputError
 from rmls.core.version import VERSION
 from rmls.features.text.state import restore_text, text_state
-from rmls.models.shared.model_archive import build_model, describe_model, from_plain, to_plain
+from rmls.models.shared.model_archive import (
+    build_model,
+    describe_model,
+    describe_quality,
+    from_plain,
+    restore_quality,
+    to_plain,
+)
 from rmls.models.text.text_ranker import TextRanker
 
 TEXT, INNER = "text_", "inner_"
+NAMES = "label_names"
 
 
 def describe_text_ranker(model: TextRanker) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -36,7 +44,13 @@ def describe_text_ranker(model: TextRanker) -> tuple[dict[str, Any], dict[str, N
         "text": fitted,
         "estimator": inner,
         "training": model.training_record_,
+        **describe_quality(model),
     }
+    known = set(map(str, model.classes_.tolist()))
+    # Labels may have been retired since.
+    names = {label: names for label, names in model.other_names_.items() if label in known}
+    if names:
+        manifest[NAMES] = names
     named = {f"{TEXT}{name}": array for name, array in text.items()}
     return manifest, {**named, **{f"{INNER}{name}": array for name, array in arrays.items()}}
 
@@ -52,6 +66,8 @@ def build_text_ranker(archive: Archive) -> TextRanker:
     if not isinstance(manifest["training"], dict | None):
         raise InputError("the record of the training is not a dictionary")
     model.training_record_ = manifest["training"]
+    restore_quality(model, manifest)
+    model.other_names_ = _read_names(manifest.get(NAMES, {}))
     features = model._make_features()
     text, inner = (_named(archive, prefix) for prefix in (TEXT, INNER))
     model.features_ = restore_text(features.get_params(deep=False), manifest["text"], text)
@@ -60,6 +76,16 @@ def build_text_ranker(archive: Archive) -> TextRanker:
         raise InputError("the estimator inside has other features than the texts have terms")
     model.estimator_ = estimator
     return model
+
+
+def _read_names(found: Any) -> dict[str, list[str]]:
+    """Return what labels are called, refusing what is no list of names."""
+    if not isinstance(found, dict):
+        raise InputError("the names of the labels are not a dictionary")
+    for names in found.values():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise InputError("the names of a label are not a list of texts")
+    return found
 
 
 def _named(archive: Archive, prefix: str) -> dict[str, NDArray[Any]]:

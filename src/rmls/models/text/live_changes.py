@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from rmls.models.ranker.live.tables import read_label_list, read_label_pairs
 from rmls.models.ranker.ranker import RMLSRanker
 from rmls.models.shared.new_rows import match_labels
 from rmls.models.text.live import change_copy
-from rmls.models.text.naming import read_text
+from rmls.models.text.naming import other_names, read_text
 from rmls.models.text.why import list_beginnings
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class TextChange:
     model: TextRanker
     features: TextFeatures
     estimator: RMLSRanker
+    names: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: TextRanker) -> TextChange:
@@ -59,17 +60,20 @@ class TextChange:
         """Return what labels are called in the terms of the features."""
         return LabelWords(name_rows(self.features, texts), owners) if texts else None
 
+    def called(self, labels: Sequence[Any], label_text: Any) -> tuple[list[str], Any]:
+        """Return what labels are called, and the label of every text; notes other names."""
+        if not self.model.use_names or not labels:
+            return [], np.zeros(0, np.int32)
+        text = LabelText((), ()) if label_text is None else read_text(label_text)
+        aligned = text.align(labels, add_others=False)
+        if label_text is not None:
+            self.names |= other_names(aligned)
+        return name_texts(aligned)
+
     def finish(self) -> None:
         """Let the model be what was made of it."""
+        self.model.other_names_ = {**self.model.other_names_, **self.names}
         self.model.features_, self.model.estimator_ = self.features, self.estimator
-
-
-def _called(model: TextRanker, labels: Sequence[Any], label_text: Any) -> tuple[list[str], Any]:
-    """Return what labels are called, and the label of every text."""
-    if not model.use_names or not labels:
-        return [], np.zeros(0, np.int32)
-    text = LabelText((), ()) if label_text is None else read_text(label_text)
-    return name_texts(text.align(labels, add_others=False))
 
 
 def learn(
@@ -84,7 +88,7 @@ def learn(
     """Learn from further texts."""
     change = TextChange.of(model)
     new = match_labels(change.estimator, y, label_names)[1]
-    texts, owners = _called(model, new, label_text)
+    texts, owners = change.called(new, label_text)
     change.take_up(X, texts)
     words = change.words(texts, owners)
     rows = change.rows(X)
@@ -105,7 +109,7 @@ def add(model: TextRanker, labels: Sequence[str] | None, label_text: Any, X: Any
     labels = read_label_list(labels)
     if any(isinstance(label, str) and not label.strip() for label in labels):
         raise InputError("a label that is added needs a name of at least one character.")
-    texts, owners = _called(model, labels, label_text)
+    texts, owners = change.called(labels, label_text)
     change.take_up(X, texts)
     words = change.words(texts, owners)
     change.estimator.add_labels(labels, words, change.rows(X), y)
@@ -125,7 +129,13 @@ def rename(model: TextRanker, names: Mapping[str, str], label_text: Any) -> None
     """Call labels something else."""
     change = TextChange.of(model)
     names = read_label_pairs(names, "names must be a mapping of labels to new names")
-    texts, owners = _called(model, list(names.values()), label_text)
+    # Labels keep what else they are called, unless it is said anew.
+    change.names = {
+        str(new): model.other_names_[str(old)]
+        for old, new in names.items()
+        if str(old) in model.other_names_
+    }
+    texts, owners = change.called(list(names.values()), label_text)
     change.take_up(None, texts)
     change.estimator.rename_labels(names, change.words(texts, owners))
     change.finish()
@@ -138,7 +148,7 @@ def split(
     if isinstance(into, str):
         raise InputError(f"into must be a list of names; got the text {shown(into)}.")
     change = TextChange.of(model)
-    texts, owners = _called(model, list(into), label_text)
+    texts, owners = change.called(list(into), label_text)
     change.take_up(X, texts)
     words = change.words(texts, owners)
     change.estimator.split_label(label, into, words, change.rows(X), y)

@@ -67,6 +67,23 @@ def name_labels(y: Any, label_names: Any = None, label_text: Any = None) -> Name
     return NamedLabels(replace(space, names=list(called.labels)), wider, called, texts, owners)
 
 
+def other_names(called: AlignedLabelText) -> dict[str, list[str]]:
+    """Return what labels are called beside what they are, where there is such a name.
+
+    Examples
+    --------
+    >>> text = LabelText(("b1", "rye"), ("bread", "rye"), (("loaf",), ("rye bread",)))
+    >>> other_names(text.align(["b1", "rye"]))
+    {'b1': ['bread', 'loaf'], 'rye': ['rye bread']}
+    """
+    given = zip(map(str, called.labels), called.names, called.alternatives, strict=True)
+    found = {
+        label: [name for name in dict.fromkeys((first, *others)) if name and name != label]
+        for label, first, others in given
+    }
+    return {label: names for label, names in found.items() if names}
+
+
 def read_text(label_text: Any) -> LabelText:
     """Return what labels are called, from a file too."""
     if not isinstance(label_text, str | Path):

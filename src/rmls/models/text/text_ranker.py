@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 from rmls.archive import Archive
 from rmls.core.errors import InputError
 from rmls.core.options import Option, anything, check_number, flag, store_params
-from rmls.core.ranking import RankedLabel, Ranking
+from rmls.core.ranking import Ranking
 from rmls.decide import Rule
 from rmls.features.text.text_features import TextFeatures
 from rmls.features.text.vectors import Encoder
 from rmls.models.ranker.ranker import RMLSRanker
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.text.live import LiveTexts
-from rmls.models.text.naming import NamedLabels, name_labels
+from rmls.models.text.naming import NamedLabels, name_labels, other_names
+from rmls.models.text.suggestion import Suggestion, likely
 from rmls.models.text.why import ExplainsTexts, keep_texts, list_beginnings
+
+if TYPE_CHECKING:
+    from rmls.models.shared.quality_record import QualityRecord
 
 # Rows of texts that are words and numbers at the same time.
 BLOCK_ROWS = 4096
@@ -36,26 +40,6 @@ def give_vectors(estimator: Any, n_dense: int) -> None:
         name = type(estimator).__name__
         raise InputError(f"{name} takes no vectors beside the words; RMLSRanker does.")
     estimator.set_params(dense_columns=n_dense)
-
-
-class Suggestion(NamedTuple):
-    """A label that suits a text, and how likely it is right.
-
-    Attributes
-    ----------
-    name : str
-    probability : float
-        Calibrated on rows that the model was not trained on.
-    """
-
-    name: Any
-    probability: float
-
-
-def _likely(row: list[RankedLabel], least: float) -> list[Suggestion]:
-    found = [Suggestion(entry.label, float(entry.probability or 0.0)) for entry in row]
-    kept = [suggestion for suggestion in found if suggestion.probability >= least]
-    return sorted(kept, key=lambda suggestion: -suggestion.probability)
 
 
 class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -111,6 +95,11 @@ class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # t
     estimator_ : estimator
         Fitted to the rows that the texts became.
     features_ : TextFeatures
+    other_names_ : dict of str to list of str
+        What labels are called beside what they are, from ``label_text``.
+    quality_record_ : QualityRecord or None
+        How well it did on held-out rows: set by `rmls train`, or from a review
+        (``model.quality_record_ = review_model(...).record``); kept by `save`.
 
     Examples
     --------
@@ -131,6 +120,8 @@ class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # t
     estimator_: MultiLabelEstimator
     features_: TextFeatures
     training_record_: dict[str, Any] | None = None
+    quality_record_: QualityRecord | None = None
+    other_names_: dict[str, list[str]]
 
     def __init__(
         self,
@@ -156,13 +147,19 @@ class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # t
 
     @classmethod
     def assemble(
-        cls, features: TextFeatures, estimator: MultiLabelEstimator, *, use_names: bool = True
+        cls,
+        features: TextFeatures,
+        estimator: MultiLabelEstimator,
+        *,
+        use_names: bool = True,
+        names: dict[str, list[str]] | None = None,
     ) -> TextRanker:
         """Return the model of fitted text features and an estimator fitted to their rows."""
         params = features.get_params(deep=False)
         params["n_jobs"] = params["n_jobs"] or getattr(estimator, "n_jobs", None)
         model = cls(clone(estimator), use_names=use_names, **params)
         model.features_, model.estimator_ = features, estimator
+        model.other_names_ = names or {}
         # Whoever has texts has names of labels, whatever held them during the training.
         estimator._space = replace(estimator._space, container="names")
         model.training_record_ = getattr(estimator, "training_record_", None)
@@ -245,6 +242,9 @@ class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # t
         if keeps:
             keep_texts(estimator, list_beginnings(self, X))
         self.features_, self.estimator_ = features, estimator
+        self.other_names_ = {} if named is None or label_text is None else other_names(named.called)
+        # What was recorded is about another training.
+        self.training_record_ = self.quality_record_ = None
         return self
 
     def _name_labels(
@@ -287,7 +287,7 @@ class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # t
                     f"{name} gives scores and no probabilities; "
                     f"use rank, or TextRanker(Calibrated({name}()))."
                 )
-            found.extend(_likely(row, min_probability) for row in ranking)
+            found.extend(likely(row, min_probability) for row in ranking)
         return found
 
     def rank(self, X: Any, k: int = 5) -> Ranking:

@@ -28,7 +28,12 @@ async def search(
     sort: Literal["name", "rows", "quality"] = "rows",
     model: ModelName = None,
 ) -> JSONResponse:
-    """Find labels whose names have, for every word of the query, a word that begins with it."""
+    """Find labels that have, for every word of the query, a word that begins with it.
+
+    Words of all that a label is called count, alternative names too.
+
+    By `quality` those that did worst on held-out rows come first, those not measured last.
+    """
     served = service.store.get(model)
     found = await run(service, find, served, query, sort)
     shown = found[offset : offset + limit].tolist()
@@ -48,16 +53,19 @@ async def show(
 
 def find(served: Served, query: str, sort: str) -> Any:
     """Return the numbers of labels in the order that was asked for."""
-    return served.labels.search(query, by_name=sort == "name")
+    return served.labels.search(query, sort)
 
 
 def describe_row(served: Served, number: int) -> dict[str, Any]:
     """Return a label with its rows."""
     table = served.labels
+    scores = table.scores.get(number)
     return {
         "label": table.names[number],
+        "names": table.others.get(number, []),
         "rows": table.rows[number],
         "group": table.groups[number],
+        "f1": None if scores is None else rounded(scores.f1),
     }
 
 
@@ -80,8 +88,22 @@ def describe(served: Served, label: str) -> dict[str, Any]:
         "similar": [
             {"label": str(each.label), "similarity": float(each.similarity)} for each in similar
         ],
-        "quality": None,
+        "quality": describe_quality(served, number),
     }
+
+
+def describe_quality(served: Served, number: int) -> dict[str, Any] | None:
+    """Return how well a label did on held-out rows; None where that was not measured."""
+    scores, record = served.labels.scores.get(number), served.model.quality_record_
+    if scores is None:
+        return None
+    figures = {name: rounded(value) for name, value in scores._asdict().items()}
+    return {**figures, "held_out_rows": record.rows_of(served.labels.names[number])}
+
+
+def rounded(value: float | None) -> float | None:
+    """Return a share with as many digits as mean something."""
+    return None if value is None else round(value, 4)
 
 
 def _known(model: Any, question: str, name: Any, k: int) -> list[Any]:

@@ -31,6 +31,7 @@ export async function open({ argument, signal }) {
         { class: "lead" },
         `${counted(found.rows, "training row")}; ${GROUPS[found.group] ?? found.group}.`,
       ),
+      found.names?.length > 0 && h("p", { class: "names" }, `Also called ${found.names.join("; ")}.`),
     ),
     h("section", {}, h("h2", {}, "How well it does"), quality(found.quality)),
     h(

@@ -1,11 +1,13 @@
 // All labels, with search.
 import { ask, isAbort } from "../parts/api.js";
 import { debounced, field, h, say } from "../parts/dom.js";
-import { counted } from "../parts/numbers.js";
+import { counted, percent } from "../parts/numbers.js";
 import { kept, state } from "../parts/state.js";
 import { labelAddress } from "../parts/why.js";
 
 const PAGE = 50;
+// Other names of a label that stand in the list.
+const SHOWN = 2;
 
 export const open = kept(make);
 
@@ -28,7 +30,7 @@ async function make() {
     [
       ["name", "Name"],
       ["rows", "Most rows"],
-      ["quality", "Quality"],
+      ["quality", "Worst first"],
     ].map(([value, name]) => h("option", { value }, name)),
   );
   view.more = h(
@@ -65,6 +67,10 @@ async function make() {
   );
 }
 
+/** Return the first of a label's other names. */
+const shortNames = (names) =>
+  names.length > SHOWN ? `${names.slice(0, SHOWN).join("; ")} …` : names.join("; ");
+
 async function read(view, more = false, first = false) {
   view.asked?.abort();
   const { signal } = (view.asked = new AbortController());
@@ -87,12 +93,21 @@ async function read(view, more = false, first = false) {
 }
 
 function show(view, labels, total, offset) {
-  const items = labels.map(({ label, rows }) =>
+  const note = ({ rows, f1 }) =>
+    view.sort.value === "quality" && f1 != null
+      ? `F1 ${percent(f1)}, ${counted(rows, "row")}`
+      : counted(rows, "row");
+  const items = labels.map((found) =>
     h(
       "li",
       {},
-      h("a", { href: labelAddress(label) }, label),
-      h("span", { class: "note" }, counted(rows, "row")),
+      h(
+        "span",
+        {},
+        h("a", { href: labelAddress(found.label) }, found.label),
+        found.names?.length > 0 && h("span", { class: "note also" }, shortNames(found.names)),
+      ),
+      h("span", { class: "note" }, note(found)),
     ),
   );
   if (offset) view.list.append(...items);

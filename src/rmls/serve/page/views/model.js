@@ -20,9 +20,16 @@ export async function open({ signal }) {
     sizes(model),
     imbalance(model.frequencies ?? []),
     quality(model.quality),
-    h("section", {}, h("h2", {}, "Training record"), record(model.description ?? {})),
+    h("section", {}, h("h2", {}, "Training record"), record(recorded(model))),
   );
 }
+
+/** Return what is known of the training: what was written down, its settings, its times. */
+const recorded = ({ description, settings, stages }) => ({
+  ...description,
+  ...(settings && { settings }),
+  ...(stages && Object.keys(stages).length > 0 && { seconds_of_its_stages: stages }),
+});
 
 function sizes(model) {
   const figures = [
@@ -73,12 +80,26 @@ function quality(found) {
       ),
     );
   }
-  return [groups(found.groups ?? []), reliability(found.reliability ?? []), worst(found.worst ?? [])];
+  return [
+    groups(found.groups ?? [], found),
+    figures(found.figures ?? [], found.baseline),
+    reliability(found.reliability ?? []),
+    worst(found.worst ?? []),
+  ];
 }
 
 const share = (value) => (value == null ? "–" : percent(value));
 
-function groups(found) {
+/** Return what the figures are of, in a sentence. */
+function measured({ n_rows: rows, n_judges: judges, measured: date }) {
+  if (rows == null) return "Measured on rows that the model had not seen.";
+  const which = judges
+    ? `${count(rows)} training rows, before the model learned from them`
+    : `${count(rows)} rows that the model has not seen`;
+  return `Measured on ${which}${date ? `, ${when(date)}` : ""}.`;
+}
+
+function groups(found, about) {
   if (!found.length) return null;
   return h(
     "section",
@@ -87,7 +108,7 @@ function groups(found) {
     h(
       "p",
       {},
-      "Measured on rows that the model had not seen. Head: the most frequent labels; tail: the rarest.",
+      `${measured(about)} Head: the most frequent labels; tail: the rarest.`,
     ),
     table(
       ["Group", "Labels", "Precision", "Recall", "F1"],
@@ -99,6 +120,44 @@ function groups(found) {
         share(group.f1),
       ]),
     ),
+  );
+}
+
+const GROUPS = ["all", "head", "torso", "tail"];
+const METRICS = {
+  "P@1": "The first suggestion is right",
+  "P@5": "The first five are right",
+  "PSP@5": "The same, rare labels weighing more",
+  "example F": "F1 of a row",
+  "macro F": "F1 of a label",
+};
+
+/** Show every metric by group with its interval, the baseline below it. */
+function figures(found, baseline) {
+  if (!found.length) return null;
+  const at = new Map(found.map((figure) => [`${figure.metric} ${figure.group}`, figure]));
+  const cell = (value, low, high) =>
+    value == null ? "–" : `${percent(value)} ±${(50 * (high - low)).toFixed(1)}`;
+  const lines = [...new Set(found.map(({ metric }) => metric))].flatMap((metric) => {
+    const here = GROUPS.map((group) => at.get(`${metric} ${group}`) ?? {});
+    const own = here.map(({ value, low, high }) => cell(value, low, high));
+    const other = here.map((each) => cell(each.baseline, each.baseline_low, each.baseline_high));
+    const name = METRICS[metric] ? `${METRICS[metric]} (${metric})` : metric;
+    return baseline ? [[name, ...own], [`… ${baseline}`, ...other]] : [[name, ...own]];
+  });
+  const fresh = at.get("P@1 all")?.without_repeats;
+  return h(
+    "section",
+    {},
+    h("h2", {}, baseline ? `Beside a baseline, ${baseline}` : "With intervals"),
+    h(
+      "p",
+      {},
+      "± is half of the 95% interval, in points.",
+      fresh != null &&
+        ` Without texts that the training has nearly seen, the first suggestion is right in ${percent(fresh)}.`,
+    ),
+    table(["Figure", "All", "Head", "Torso", "Tail"], lines),
   );
 }
 
@@ -131,10 +190,11 @@ function worst(labels) {
     h("h2", {}, "Labels that do worst"),
     h("p", {}, "More rows or clearer names for these help most."),
     table(
-      ["Label", "Training rows", "F1"],
-      labels.map(({ label, rows, f1 }) => [
+      ["Label", "Training rows", "Held-out rows", "F1"],
+      labels.map(({ label, rows, f1, held_out_rows: held }) => [
         h("a", { href: labelAddress(label) }, label),
         count(rows),
+        held == null ? "–" : count(held),
         share(f1),
       ]),
     ),
