@@ -17,7 +17,7 @@ from rmls.serve.answers import Answer, Wanted, suggest, suggest_together
 from rmls.serve.problems import Problem, busy
 from rmls.serve.store import Served
 from rmls.serve.texts import Text, count_characters
-from rmls.serve.work import Gate
+from rmls.serve.work import Gate, within
 
 # Texts that are answered together, and characters of all of them.
 MAX_TEXTS, MAX_CHARACTERS = 16, 32_000
@@ -54,7 +54,7 @@ class Batches:
         gate.waiting += 1
         self._look()
         try:
-            return await asyncio.wait_for(request.answer, gate.settings.max_seconds)
+            return await within(gate.settings.max_seconds, request.answer)
         except asyncio.TimeoutError:
             raise busy(503, "the request waited too long for its turn.") from None
 

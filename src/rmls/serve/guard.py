@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rmls.serve.problems import Problem, busy, internal_problem
 from rmls.serve.service import Service
+from rmls.serve.work import within
 
 LOG = logging.getLogger("rmls.serve")
 # Addresses that hold nothing of a model: whether the process lives, and the page without answers.
@@ -92,7 +93,7 @@ class Guard:
         try:
             if scope["method"] not in ("GET", "HEAD"):
                 limit = self.service.settings.max_upload_seconds
-                await asyncio.wait_for(self._read(receive, chunks), limit)
+                await within(limit, self._read(receive, chunks))
             body = b"".join(chunks)
             _check_characters(body)
             await self.app(scope, _replay(body, receive), answer)

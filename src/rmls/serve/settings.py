@@ -34,6 +34,8 @@ class Settings:
         How often models are looked at for a change.
     feedback : path or None
         The file that feedback is appended to; None takes none.
+    queue : path or None
+        The file by which processes share the rows that wait for a review; None is memory.
     log_texts : bool
         Whether texts of requests may stand in the log.
     """
@@ -51,4 +53,5 @@ class Settings:
     max_queued: int = 1000
     refresh_seconds: float = 1.0
     feedback: Path | None = field(default=None)
+    queue: Path | None = field(default=None)
     log_texts: bool = False

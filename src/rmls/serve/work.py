@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import ContextVar
@@ -75,9 +76,8 @@ class Gate:
             raise
         future.add_done_callback(leave)
         try:
-            return await asyncio.wait_for(
-                asyncio.shield(asyncio.wrap_future(future)), max(0.0, until - time.monotonic())
-            )
+            done = asyncio.shield(asyncio.wrap_future(future))
+            return await within(max(0.0, until - time.monotonic()), done)
         except asyncio.TimeoutError:
             raise busy(503, "the work took too long; send less at a time.") from None
 
@@ -89,6 +89,15 @@ class Gate:
         """Take no more work; what runs is waited for."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._one_thread.close()
+
+
+async def within(seconds: float, wanted: Awaitable[Result]) -> Result:
+    """Return what comes in time; else raise `asyncio.TimeoutError`."""
+    # `wait_for` makes a task of its own, and every task is a round of the event loop.
+    if sys.version_info >= (3, 11):
+        async with asyncio.timeout(seconds):
+            return await wanted
+    return await asyncio.wait_for(wanted, seconds)
 
 
 def _work(until: float, function: Callable[..., Result], args: tuple[object, ...]) -> Result:

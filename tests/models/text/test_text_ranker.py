@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -233,3 +234,30 @@ def test_works_of_art_get_what_they_show() -> None:
     found = model.suggest(works.test.columns, 1)
     right = [row[0].name in truth for row, truth in zip(found, works.test.labels, strict=True)]
     assert np.mean(right) > 0.6
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"pairs": True, "characters": (3, 4)}, {"hashing": 64}, {"categories": ["kind"]}],
+    ids=str,
+)
+def test_rows_of_texts_need_no_further_look(options):
+    """What is checked of rows from elsewhere holds for those that texts become."""
+    texts = ["tax on sugar and salt", "", "fish in the sea, fish", "tax", "sea sea sea"] * 8
+    labels = [["tax"], [], ["sea"], ["tax"], ["sea"]] * 8
+    X = texts
+    if "categories" in options:
+        X = {"text": texts, "kind": ["a", "b", "a", "c", "b"] * 8}
+    model = TextRanker(RMLSRanker(4, max_iter=2), **options).fit(X, labels)
+    model.partial_fit(X, labels)
+    model.add_labels(["moon landing"])
+    rows = model.features_.transform(X)
+    assert rows.format == "csr"
+    assert rows.dtype == np.float32
+    assert rows.shape[1] == model.estimator_.n_features_in_
+    assert np.isfinite(rows.data).all()
+    fresh = sparse.csr_matrix((rows.data, rows.indices, rows.indptr), rows.shape)
+    assert fresh.has_canonical_format
+    checked, own = model.estimator_.rank(rows, 2), model.rank(X, 2)
+    for name in ("indptr", "labels", "scores", "probabilities"):
+        np.testing.assert_array_equal(getattr(checked, name), getattr(own, name))

@@ -38,7 +38,7 @@ from rmls.kernels.cpu.sgd.alias import build_alias
 from rmls.kernels.cpu.sgd.arithmetic import slopes_of_scores
 from rmls.kernels.cpu.sgd.passes import VectorPasses
 
-TILE_LABELS = 1024
+TILE_LABELS, TILE_ROWS = 1024, 32
 SCORED_ROWS = 1024
 PARTS_A_THREAD = 16
 
@@ -104,8 +104,10 @@ class CpuBackend:
         """
         found = self.select(len(hidden), k)
         rows, labels = np.arange(len(hidden)), np.arange(len(vectors), dtype=np.int32)
-        for first in range(0, len(labels), TILE_LABELS):
-            part = slice(first, first + TILE_LABELS)
+        # Scores of a row or two are in the cache, however many; every call takes microseconds.
+        size = TILE_LABELS * max(1, TILE_ROWS // max(len(hidden), 1))
+        for first in range(0, len(labels), size):
+            part = slice(first, first + size)
             found.offer(self.scores(hidden, vectors[part], bias[part]), labels[part], rows)
         return found.take()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -268,7 +269,8 @@ class ListScorer:
         """Return the block that a label belongs to."""
         return next(block for block in reversed(self.blocks) if label >= block.first)
 
-    @property
+    # Once: it goes with the number of labels, which a row does not.
+    @cached_property
     def boost(self) -> Floats:
         """What is added to the logit of every label before ranking."""
         return np.asarray(self.mixture.coefficients[:, 0] - self.logits.coefficients[:, 0])

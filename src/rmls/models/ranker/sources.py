@@ -35,6 +35,8 @@ class Rows(NamedTuple):
 
     def part(self, start: int, stop: int) -> Rows:
         """Return some rows, one after the other."""
+        if start == 0 and stop >= self.X.shape[0]:
+            return self
         dense = None if self.dense is None else self.dense[start:stop]
         return Rows(self.X[start:stop], dense)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from rmls.core.ranking import RankedLabel
+from scipy import sparse
+
+from rmls.core.ranking import RankedLabel, Ranking
 
 
 class Suggestion(NamedTuple):
@@ -19,6 +21,16 @@ class Suggestion(NamedTuple):
 
     name: Any
     probability: float
+
+
+def rank_rows(model: Any, rows: sparse.csr_matrix, k: int) -> Ranking:
+    """Return the best labels of rows that the features of a model have made."""
+    # Vectors come from elsewhere and are looked at; words do not.
+    if model.features_.n_dense_:
+        ranking: Ranking = model.estimator_.rank(rows, k)
+        return ranking
+    made: Ranking = model.estimator_._rank_made(rows, k)
+    return made
 
 
 def likely(row: list[RankedLabel], least: float) -> list[Suggestion]:

@@ -24,7 +24,7 @@ from rmls.models.ranker.ranker import RMLSRanker
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.text.live import LiveTexts
 from rmls.models.text.naming import NamedLabels, name_labels, other_names
-from rmls.models.text.suggestion import Suggestion, likely
+from rmls.models.text.suggestion import Suggestion, likely, rank_rows
 from rmls.models.text.why import ExplainsTexts, keep_texts, list_beginnings
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # t
         for rows in self._blocks(X):
             if not rows.shape[0]:
                 continue
-            ranking = self.estimator_.rank(rows, k)
+            ranking = rank_rows(self, rows, k)
             if ranking.probabilities is None:
                 name = type(self.estimator_).__name__
                 raise InputError(
@@ -293,7 +293,8 @@ class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # t
     def rank(self, X: Any, k: int = 5) -> Ranking:
         """Return the best ``k`` labels of every text with scores and probabilities."""
         check_is_fitted(self)
-        return Ranking.stack([self.estimator_.rank(rows, k) for rows in self._blocks(X)])
+        parts = [rank_rows(self, rows, k) for rows in self._blocks(X)]
+        return parts[0] if len(parts) == 1 else Ranking.stack(parts)
 
     def rank_sets(self, X: Any, decision: str | float | Rule | None = None) -> Ranking:
         """Return the predicted labels of every text with scores and probabilities."""
