@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
+import sqlite3
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rmls.serve.texts import Text
 
 RARE_GROUPS = ("tail", "unseen")
+LOCK_SECONDS = 5.0
+TABLE = """
+CREATE TABLE IF NOT EXISTS waiting
+(number INTEGER PRIMARY KEY, id TEXT UNIQUE, model TEXT, value REAL, content TEXT)
+"""
+# The most helpful first; of equals, that which came first.
+ORDER = "ORDER BY value DESC, number LIMIT ?"
 
 
 @dataclass(frozen=True)
@@ -39,11 +50,21 @@ class Waiting:
 
 
 class ReviewQueue:
-    """A bounded number of rows in the memory of one process; the least helpful make room."""
+    """A bounded number of rows; the least helpful make room.
 
-    def __init__(self, size: int) -> None:
-        self._size, self._rows = size, dict[str, Waiting]()
-        self._lock = threading.Lock()
+    With a file the processes of a service share them, so that a row is shown by whichever is asked,
+    and by none when it was answered. Without one they are in the memory of this process.
+    """
+
+    def __init__(self, size: int, path: Path | None = None) -> None:
+        self._size, self._lock = size, threading.Lock()
+        # Threads take turns by the lock, processes by that of the file.
+        self._rows = sqlite3.connect(
+            path or ":memory:", timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        # It lives as long as the service: nothing has to be on the disk.
+        self._rows.execute("PRAGMA synchronous = OFF")
+        self._rows.execute(TABLE)
 
     def add(
         self,
@@ -56,25 +77,46 @@ class ReviewQueue:
         rows = []
         for text, suggestions, rare in zip(texts, found, groups, strict=True):
             value, why = judge(suggestions, rare)
-            rows.append(Waiting(uuid.uuid4().hex, model, text, suggestions, why, value))
-        with self._lock:
-            self._rows.update({row.id: row for row in rows})
-            for row in self._ordered()[self._size :]:
-                del self._rows[row.id]
-        return [row.id for row in rows]
+            content = json.dumps({"text": text, "suggestions": suggestions, "why": why})
+            rows.append((uuid.uuid4().hex, model, value, content))
+        with self._changing():
+            insert = "INSERT INTO waiting (id, model, value, content) VALUES (?, ?, ?, ?)"
+            self._rows.executemany(insert, rows)
+            self._rows.execute(
+                f"DELETE FROM waiting WHERE id NOT IN (SELECT id FROM waiting {ORDER})",
+                (self._size,),
+            )
+        return [name for name, *_ in rows]
 
     def first(self, model: str, limit: int) -> list[Waiting]:
         """Return the rows of a model whose answers would help most."""
         with self._lock:
-            return [row for row in self._ordered() if row.model == model][:limit]
+            found = self._rows.execute(
+                f"SELECT id, model, value, content FROM waiting WHERE model = ? {ORDER}",
+                (model, limit),
+            ).fetchall()
+        return [
+            Waiting(id=name, model=model, value=value, **json.loads(content))
+            for name, model, value, content in found
+        ]
 
     def answered(self, name: str) -> None:
         """Take out a row that a person has looked at."""
-        with self._lock:
-            self._rows.pop(name, None)
+        with self._changing():
+            self._rows.execute("DELETE FROM waiting WHERE id = ?", (name,))
 
-    def _ordered(self) -> list[Waiting]:
-        return sorted(self._rows.values(), key=lambda row: -row.value)
+    def close(self) -> None:
+        """Let the rows go."""
+        with self._lock:
+            self._rows.close()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change rows, all or nothing."""
+        with self._lock, self._rows:
+            # At once: a lock that is asked for in the middle could be refused.
+            self._rows.execute("BEGIN IMMEDIATE")
+            yield
 
 
 def judge(suggestions: Sequence[dict[str, Any]], groups: Sequence[str]) -> tuple[float, str]:

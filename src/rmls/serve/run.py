@@ -10,9 +10,11 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fastapi import FastAPI
@@ -22,6 +24,7 @@ from rmls.serve.protocol import Patient
 from rmls.serve.settings import Settings
 from rmls.serve.store import ModelStore
 
+LOG = logging.getLogger("rmls.serve")
 # How the settings reach the workers, which are new processes.
 PLAN = "RMLS_SERVE_PLAN"
 # Threads that compute hand the interpreter to the one that answers after so many seconds: with
@@ -30,6 +33,7 @@ SWITCH_SECONDS = 0.0005
 KEEP_ALIVE_SECONDS = 30
 LAST_SECONDS = 10
 SILENT_SECONDS = 15
+FILES = ("feedback", "queue")
 
 
 @dataclass(frozen=True)
@@ -45,25 +49,43 @@ def serve(models: Mapping[str, Path], settings: Settings, address: Address, log:
     """Answer requests until the process is told to stop."""
     import uvicorn
 
-    os.environ[PLAN] = write_plan(models, settings, log)
-    try:
-        uvicorn.run(
-            "rmls.serve.run:make_worker",
-            factory=True,
-            host=address.host,
-            port=address.port,
-            workers=address.workers,
-            http=Patient,
-            proxy_headers=False,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=LAST_SECONDS,
-            **_patience_with_workers(uvicorn.run),
-        )
-    finally:
-        del os.environ[PLAN]
+    with _shared_queue(settings, address) as shared:
+        os.environ[PLAN] = write_plan(models, shared, log)
+        try:
+            _run(uvicorn, address)
+        finally:
+            del os.environ[PLAN]
+
+
+@contextmanager
+def _shared_queue(settings: Settings, address: Address) -> Iterator[Settings]:
+    """Give several processes a file for the rows that wait, which nobody else can read."""
+    with ExitStack() as stack:
+        if address.workers > 1:
+            try:
+                folder = stack.enter_context(TemporaryDirectory(prefix="rmls-queue-"))
+                settings = replace(settings, queue=Path(folder) / "waiting.db")
+            except OSError:
+                LOG.warning("no temporary folder: every worker has a queue of reviews of its own")
+        yield settings
+
+
+def _run(uvicorn: Any, address: Address) -> None:
+    uvicorn.run(
+        "rmls.serve.run:make_worker",
+        factory=True,
+        host=address.host,
+        port=address.port,
+        workers=address.workers,
+        http=Patient,
+        proxy_headers=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=LAST_SECONDS,
+        **_patience_with_workers(uvicorn.run),
+    )
 
 
 def _patience_with_workers(start: Callable[..., Any]) -> dict[str, Any]:
@@ -108,11 +130,9 @@ def start_log(level: str) -> None:
 def write_plan(models: Mapping[str, Path], settings: Settings, log: str) -> str:
     """Return what a worker needs to know."""
     paths = {name: str(path.resolve()) for name, path in models.items()}
-    feedback = settings.feedback
-    values = {
-        **asdict(settings),
-        "feedback": None if feedback is None else str(feedback.resolve()),
-    }
+    values = asdict(settings)
+    for name in FILES:
+        values[name] = None if values[name] is None else str(values[name].resolve())
     return json.dumps({"models": paths, "settings": values, "log": log})
 
 
@@ -126,13 +146,11 @@ def read_plan(text: str) -> tuple[dict[str, Path], Settings, str]:
     """
     plan: dict[str, Any] = json.loads(text)
     settings = Settings(**plan["settings"])
-    feedback = plan["settings"]["feedback"]
+    feedback, queue = (
+        None if path is None else Path(path) for path in map(plan["settings"].get, FILES)
+    )
     return (
         {name: Path(path) for name, path in plan["models"].items()},
-        replace(
-            settings,
-            hosts=tuple(settings.hosts),
-            feedback=None if feedback is None else Path(feedback),
-        ),
+        replace(settings, hosts=tuple(settings.hosts), feedback=feedback, queue=queue),
         plan["log"],
     )

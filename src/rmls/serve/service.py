@@ -21,13 +21,14 @@ class Service:
         self.gate = Gate(settings)
         self.batches = Batches(self.gate)
         self.telemetry = Telemetry(store, self.gate)
-        self.queue = ReviewQueue(settings.max_queued)
+        self.queue = ReviewQueue(settings.max_queued, settings.queue)
         given = settings.feedback
         self.feedback = None if given is None else FeedbackFile(given)
 
     def close(self) -> None:
         """Let what runs end, and take no more."""
         self.gate.close()
+        self.queue.close()
         if self.feedback is not None:
             self.feedback.close()
 

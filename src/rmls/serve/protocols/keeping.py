@@ -1,4 +1,4 @@
-"""What other tools tell about texts becomes feedback."""
+"""What people and other tools tell about texts becomes feedback."""
 
 from __future__ import annotations
 
@@ -51,15 +51,17 @@ async def keep(service: Service, served: Served, lines: Sequence[Told]) -> int:
     as_rows(served.model, [line.text for line in lines])
     return sum(
         [
-            await run(service, _append, file, served.name, lines[start : start + size])
+            sum(await run(service, append, file, served.name, lines[start : start + size]))
             for start in range(0, len(lines), size)
         ]
     )
 
 
-def _append(file: FeedbackFile, model: str, lines: Sequence[Told]) -> int:
+def append(file: FeedbackFile, model: str, lines: Sequence[Told]) -> list[bool]:
+    """Append lines one after the other; return which of them were not there before."""
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    about = {"time": now, "model": model}
     try:
-        return sum(file.append({"time": now, "model": model, **asdict(line)}) for line in lines)
+        return [file.append({"id": line.id, **about, **asdict(line)}) for line in lines]
     except OSError as error:
         raise busy(503, f"feedback cannot be stored: {error.strerror}.", 60) from None

@@ -26,7 +26,7 @@ async def next_rows(
 ) -> JSONResponse:
     """List rows without feedback, those first whose answers would help most.
 
-    Feedback with the id of a row takes it out. The queue is in the memory of one process.
+    Feedback with the id of a row takes it out.
     """
     found = service.queue.first(service.store.get(model).name, limit)
     rows = [
