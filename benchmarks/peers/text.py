@@ -44,6 +44,7 @@ SYSTEMS: dict[str, Peer] = {
         _system("TextRanker-seed1", "rmls_text", ranker={"random_state": 1}),
         _system("TextRanker-seed2", "rmls_text", ranker={"random_state": 2}),
         _system("sklearn", "sklearn_text", "sklearn"),
+        _system("sklearn-solved", "solved_text"),
         _system("fasttext", "fasttext_text", "fasttext"),
         _system("annif-omikuji", "annif_text", "annif", backend="omikuji"),
         _system("annif-bonsai", "annif_text", "annif", backend="omikuji", **BONSAI),

@@ -41,7 +41,10 @@ class SklearnText(TextAdapter):
         rows = np.repeat(np.arange(len(problem.labels)), [len(row) for row in problem.labels])
         shape = (len(problem.labels), len(self.labels))
         Y = sparse.csr_matrix((np.ones(len(rows), np.int64), (rows, columns)), shape)
-        X = self.features.fit_transform(problem.texts)
+        self.fit_rows(self.features.fit_transform(problem.texts), Y)
+
+    def fit_rows(self, X, Y):
+        """Train the classifiers of all labels."""
         with self.joblib.parallel_backend("threading"):
             self.model.fit(X, Y)
 
@@ -54,7 +57,7 @@ class SklearnText(TextAdapter):
 
     def decide(self, texts, ranked):
         # Of the labels that are listed, 50 at most.
-        return {"own": cut(ranked, 0.0, len(self.labels)), "top": _at_least_one(ranked)}
+        return {"own": cut(ranked, 0.0, len(self.labels)), "top": at_least_one(ranked)}
 
     def model_bytes(self):
         path = Path(self.folder, "model.joblib")
@@ -64,7 +67,8 @@ class SklearnText(TextAdapter):
         return size
 
 
-def _at_least_one(ranked):
+def at_least_one(ranked):
+    """Return the labels above 0 of every row, and the best of rows without any."""
     scores = ranked.scores.copy()
     filled = np.diff(ranked.indptr) > 0
     best = ranked.indptr[:-1][filled]
