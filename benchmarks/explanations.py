@@ -73,7 +73,9 @@ def largest_differences(model, texts, n_pairs, seed=0, labels_a_row=20):
     """Return the largest difference of listed and of other pairs, and how many there were."""
     rng = np.random.default_rng(seed)
     inner, scorer = model.estimator_, model.estimator_._scorer
-    wide = replace(scorer, proposer=replace(scorer.proposer, size=inner._space.n_labels))
+    (block,) = scorer.blocks
+    longer = replace(block, proposer=replace(block.proposer, size=inner._space.n_labels))
+    wide = replace(scorer, blocks=(longer,))
     names, worst, counts = inner._space.names, {True: 0.0, False: 0.0}, {True: 0, False: 0}
     for number in rng.integers(len(texts), size=-(-n_pairs // labels_a_row)):
         X = model.features_.transform([texts[number]])

@@ -340,6 +340,35 @@ def no_weights(n_labels: int, n_features: int) -> SparseWeights:
     return weights_by_feature(indptr, nothing.astype(np.int32), nothing, bias, n_features)
 
 
+class LabelWeights:
+    """Sparse weights and a bias for every label, some of which may be put in later."""
+
+    def __init__(self, n_labels: int) -> None:
+        self.bias = np.zeros(n_labels, np.float32)
+        self.indices: list[NDArray[Any]] = [np.zeros(0, np.int32)] * n_labels
+        self.values: list[NDArray[np.float32]] = [np.zeros(0, np.float32)] * n_labels
+
+    def put(
+        self,
+        labels: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        indices: NDArray[Any],
+        values: NDArray[np.float32],
+        bias: NDArray[np.float32],
+    ) -> None:
+        """Set the weights of some labels, which stand one label after another."""
+        self.bias[labels] = bias
+        ends = np.cumsum(lengths).tolist()
+        for label, start, stop in zip(labels.tolist(), [0, *ends[:-1]], ends, strict=True):
+            self.indices[label], self.values[label] = indices[start:stop], values[start:stop]
+
+    def by_feature(self, n_features: int) -> SparseWeights:
+        """Return the weights of all labels as they are scored."""
+        indptr = np.concatenate([[0], np.cumsum([len(each) for each in self.values])])
+        indices, values = np.concatenate(self.indices), np.concatenate(self.values)
+        return weights_by_feature(indptr, indices, values, self.bias.copy(), n_features)
+
+
 def weights_by_feature(
     indptr: NDArray[np.int64],
     indices: NDArray[Any],

@@ -19,7 +19,7 @@ from rmls.core.labels import LabelSpace
 from rmls.core.options import is_auto, read_seed
 from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend, join_vectors
-from rmls.models.ranker.archive import index_type, round_vectors, weights_by_feature
+from rmls.models.ranker.archive import LabelWeights, index_type, round_vectors
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages, require_room, scaled_positives
@@ -36,6 +36,8 @@ INDEX_ROWS = 256
 # Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
 HELD_OUT_ROWS = 2_000
 DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
+# Labels of more rows hardly gain by the held-out ones: a twentieth of the rows, as a rule.
+FEW_ROWS = 100
 # C / n^0.25: each row of a rare label is needed, a frequent one is held back more.
 DEFAULT_COST_POWER = 0.25
 
@@ -263,22 +265,9 @@ def train_representation(
 
 @dataclass(frozen=True)
 class ClassifierOptions:
-    """How the classifiers are trained.
+    """How the classifiers are trained, by the options of `RMLSRanker`.
 
-    Attributes
-    ----------
-    loss : {"squared_hinge", "logistic"}
-    C : float
-        Cost of a row, against the squared norm of the weights, of a label with one relevant row.
-    cost_power : float
-        The cost of a label with n relevant rows is ``C / n ** cost_power``.
-    tolerance : float
-        Violation of the optimality conditions at which a label is finished.
-    max_epochs : int
-    prune : float
-        Weights smaller than this are dropped.
-    offset : float
-        Share of the representation's score that is given, so that the weights learn the rest.
+    A row costs ``C / n ** cost_power`` in the classifier of a label with n relevant rows.
     """
 
     loss: str
@@ -311,9 +300,7 @@ class ClassifierTrainer:
         The rows of every label: those that have it, and those that list it.
     offsets : ndarray of float32
         One number a pair, or empty.
-    options : ClassifierOptions
-    device : str
-    n_threads : int
+    options, device, n_threads : ClassifierOptions, str, int
     row_costs, label_costs : ndarray of float32
         What a row and a label cost in the last solution.
     """
@@ -332,6 +319,7 @@ class ClassifierTrainer:
         # that are added later start from it.
         self.duals = np.zeros(len(self.pairs.rows), np.float32)
         self._solved = np.zeros(0, dtype=bool)
+        self._weights = LabelWeights(self.data.n_labels)
 
     @classmethod
     def of(
@@ -357,13 +345,24 @@ class ClassifierTrainer:
     def solve(
         self, rows: NDArray[np.bool_], tick: Callable[[float], None] | None = None
     ) -> SparseWeights:
-        """Train on the marked rows; a second call adds rows to the solution of the first."""
-        lengths, indices, values, bias = get_backend(self.device).solve_classifiers(
-            self._problem(rows), self.pairs, self.duals, self.data.n_features, self.n_threads, tick
+        """Train on the marked rows; a second call adds rows, to labels that have few of them."""
+        labels = self._labels_to_solve(rows)
+        (pairs, places), problem = self.pairs.take(labels), self._problem(rows)
+        offsets = self.offsets[places] if len(self.offsets) else self.offsets
+        problem = problem._replace(label_costs=self.label_costs[labels], offsets=offsets)
+        duals = self.duals[places]
+        found = get_backend(self.device).solve_classifiers(
+            problem, pairs, duals, self.data.n_features, self.n_threads, tick
         )
-        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        self._solved = rows.copy()
-        return weights_by_feature(indptr, indices, values, bias, self.data.n_features)
+        self.duals[places], self._solved = duals, rows.copy()
+        self._weights.put(labels, *found)
+        return self._weights.by_feature(self.data.n_features)
+
+    def _labels_to_solve(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+        if not len(self._solved):
+            return np.arange(self.data.n_labels)
+        labels = np.unique(self.data.Y[rows & ~self._solved].indices)
+        return labels[self.pairs.n_relevant[labels] <= FEW_ROWS].astype(np.int64)
 
     def _problem(self, rows: NDArray[np.bool_]) -> Problem:
         X, options = self.data.X, self.options
