@@ -33,11 +33,14 @@ def make_rows():
     )
 
 
-def make_sampler(kind=UNIFORM, shares=None, *, distinct=False, log_q=False, leave_out=1):
+def make_sampler(
+    kind=UNIFORM, shares=None, *, distinct=False, union=False, log_q=False, leave_out=1
+):
     shares = np.full(N_LABELS, 1 / N_LABELS) if shares is None else np.asarray(shares, float)
     return Sampler(
         kind=kind,
         distinct=distinct,
+        union=union,
         log_q=log_q,
         leave_out=leave_out,
         label_shift=np.log(shares).astype(np.float32),
@@ -60,6 +63,7 @@ def make_objective(**changes):
         "gradient_floor": np.float32(0),
         "label_weight": np.ones(N_LABELS, np.float32),
         "elementwise": False,
+        "intercept": True,
     }
     return Objective(**{**values, **changes})
 

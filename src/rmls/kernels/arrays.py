@@ -48,14 +48,16 @@ class Params(NamedTuple):
 class Sampler(NamedTuple):
     """How irrelevant labels are drawn; arrays that a kind does not use are empty.
 
-    ``distinct`` keeps a label once (`UNIFORM` always does); ``log_q`` corrects the loss for the
-    rates. A relevant label is corrected by the rate that it would have in a row with ``leave_out``
-    (0 or 1) relevant labels fewer. ``label_shift`` holds log q_j, ``alias`` the alias table of q
-    and ``tries[n]`` the draws that find n different labels.
+    ``distinct`` keeps a label once (`UNIFORM` always does); ``union`` too, of as many draws as
+    labels are wanted (Algorithm 1 of the paper); ``log_q`` corrects the loss for the rates. A
+    relevant label is corrected by the rate that it would have in a row with ``leave_out`` (0 or 1)
+    relevant labels fewer. ``label_shift`` holds log q_j, ``alias`` the alias table of q and
+    ``tries[n]`` the draws that find n different labels.
     """
 
     kind: int
     distinct: bool
+    union: bool
     log_q: bool
     leave_out: int
     label_shift: np.ndarray
@@ -67,7 +69,8 @@ class Objective(NamedTuple):
     """What is minimised: loss and activation codes, sampling, regularisation.
 
     ``focus`` is that of `arithmetic.focused`; ``max_label_norm`` bounds the squared norm of every
-    label vector, and is empty without bounds. ``elementwise`` tells the two forms of AdaGrad apart.
+    label vector, and is empty without bounds. ``elementwise`` tells the two forms of AdaGrad apart;
+    without ``intercept`` the biases stay where they are.
     """
 
     loss: int
@@ -82,6 +85,7 @@ class Objective(NamedTuple):
     gradient_floor: np.float32
     label_weight: np.ndarray
     elementwise: bool
+    intercept: bool
 
 
 class Visits(NamedTuple):

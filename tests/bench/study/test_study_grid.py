@@ -55,7 +55,7 @@ BAD_FILES = {
     'memory_limit = "much"' + TOML: "memory_limit is a size such as 8GB",
     "colour = 1" + TOML: "unknown key 'colour'",
     METHOD + 'method = "RMSL"': "unknown method 'RMSL'; known are",
-    METHOD + 'method = "KNN"\npreset = "paper"': "only RMLS has it",
+    METHOD + 'method = "KNN"\npreset = "paper"': "only CSSP, LEML, PLST, RMLS, WSABIE, ",
     METHOD + 'method = "RMLS"\nparams.alpha = 5': "RMLS has no parameter 'alpha'",
     METHOD + 'method = "RMLS"\ndecisions = ["best"]': "decision must be one of",
     METHOD + 'label = "nameless"': "needs method",

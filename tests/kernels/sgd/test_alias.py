@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rmls.kernels.cpu.sgd.alias import MAX_TRIES, build_alias, draw_distinct, draw_weighted
+from rmls.kernels.cpu.sgd.alias import (
+    MAX_TRIES,
+    build_alias,
+    draw_distinct,
+    draw_union,
+    draw_weighted,
+)
 
 SHARES = {
     "equal": np.ones(7),
@@ -116,3 +122,18 @@ def test_one_label_that_is_irrelevant_is_drawn():
 def test_the_compiled_table_is_that_of_the_python_body():
     shares = SHARES["random"]
     np.testing.assert_array_equal(build_alias.py_func(shares), build_alias(shares))
+
+
+def test_a_union_holds_the_labels_of_that_many_draws_with_replacement():
+    table = build_alias(LONG_TAIL)
+    for key in range(200):
+        drawn = draw(draw_weighted, key, 12, RELEVANT, table).tolist()
+        # The same key gives the same draws; Algorithm 1 takes their union.
+        assert draw(draw_union, key, 12, RELEVANT, table).tolist() == list(dict.fromkeys(drawn))
+
+
+@pytest.mark.parametrize(("relevant", "found"), [([0, 1, 2], 0), ([], 3), ([1], 2)])
+def test_a_union_of_many_draws_ends_with_all_irrelevant_labels(relevant, found):
+    labels = draw(draw_union, 5, 10**6, relevant, build_alias(np.ones(3)))
+    assert sorted(labels.tolist()) == [label for label in range(3) if label not in relevant]
+    assert len(labels) == found

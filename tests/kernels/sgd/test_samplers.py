@@ -44,6 +44,16 @@ SAMPLERS = {
         {"kind": WEIGHTED, "shares": SHARES, "distinct": True},
         1 - (1 - SHARES) ** TRIES,
     ),
+    "uniform, union": (
+        make_sampler,
+        {"kind": WEIGHTED, "union": True},
+        np.full(N_LABELS, 1 - (1 - 1 / len(IRRELEVANT)) ** WANTED),
+    ),
+    "weighted, union": (
+        make_sampler,
+        {"kind": WEIGHTED, "shares": SHARES, "union": True},
+        1 - (1 - np.minimum(SHARES / REST, 1)) ** WANTED,
+    ),
 }
 every_sampler = pytest.mark.parametrize(
     ("make", "options", "rates"), SAMPLERS.values(), ids=SAMPLERS

@@ -16,6 +16,7 @@ N_IRRELEVANT = N_LABELS - len(RELEVANT)
 def make_warp(**changes):
     values = {
         "rank_weight": rank_weights(N_LABELS),
+        "decay": np.float32(0),
         "max_square": np.float32(100),
         "max_tries": 1000,
         "all_negatives": False,
@@ -200,3 +201,22 @@ def test_moved_vectors_stay_within_the_bound(batch_size):
         changed = (start != end).any(axis=1)
         assert changed.any()
         assert ((end[changed] ** 2).sum(axis=1) <= 0.25 * (1 + 1e-5)).all()
+
+
+@pytest.mark.parametrize("batch_size", [1, 3])
+def test_a_row_that_is_ranked_right_pays_the_penalty_all_the_same(batch_size):
+    params = make_params()
+    # Far ahead of every other label: no violator, no step of the loss.
+    params.L[RELEVANT] = 100 * slow_hidden(params.W)
+    after, loss = run_one_visit(
+        params,
+        make_warp(decay=np.float32(0.5), max_square=np.float32(1e9)),
+        batch_size=batch_size,
+        rate=0.1,
+    )
+    assert loss == 0
+    for name, touched in (("W", FEATURES), ("L", RELEVANT)):
+        before, now = getattr(params, name), getattr(after, name)
+        np.testing.assert_allclose(now[touched], 0.95 * before[touched], rtol=1e-5)
+        others = np.setdiff1d(np.arange(len(before)), touched)
+        np.testing.assert_array_equal(now[others], before[others])

@@ -78,3 +78,15 @@ def test_the_draws_follow_the_seed() -> None:
 def test_wrong_options_are_refused_by_name(option: str, value: Any) -> None:
     with pytest.raises(InputError, match=f"^{option} must be"):
         WSABIE(**{option: value}).fit([[1.0], [2.0]], [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_a_penalty_shortens_all_vectors_that_a_visit_touches(batch_size: int) -> None:
+    X, Y = make_checkerboard()
+    options: dict[str, Any] = {"max_norm": None, "batch_size": batch_size, "max_iter": 30}
+    free, short, none = (WSABIE(4, l2=l2, **options).fit(X, Y) for l2 in (0.0, 0.05, 1e9))
+    for name in ("feature_vectors_", "label_vectors_"):
+        assert np.linalg.norm(getattr(short, name)) < 0.95 * np.linalg.norm(getattr(free, name))
+    np.testing.assert_array_equal(short.predict(X), Y)
+    # No step beyond zero: a huge penalty leaves next to nothing, and nothing that is not finite.
+    assert np.isfinite(none.decision_function(X)).all()

@@ -113,6 +113,15 @@ def test_labels_of_the_batch_are_corrected_by_their_share_of_the_visits(replacem
     assert np.abs(corrected).max() < 0.3
 
 
+@pytest.mark.parametrize("sampler", ["uniform", "frequency"])
+def test_the_union_of_draws_is_corrected(sampler: str) -> None:
+    options = {"sampler": sampler, "replacement": "union", "negatives_per_positive": 1}
+    corrected = offsets(**options, log_q=True)
+    assert offsets(**options).mean() > 0.5
+    assert abs(corrected.mean()) < 0.03
+    assert np.abs(corrected).max() < 0.3
+
+
 def test_distinct_draws_by_frequency_are_corrected() -> None:
     options = {"sampler": "frequency", "replacement": False, "negatives_per_positive": 1}
     corrected = offsets(**options, log_q=True)

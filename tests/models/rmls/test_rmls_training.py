@@ -356,3 +356,15 @@ def test_training_warns_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit(early_stopping=True, decision="threshold").predict(TEST.X)
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_without_an_intercept_no_bias_is_learned(batch_size: int) -> None:
+    X, Y = make_blocks()
+    model = RMLS(8, fit_intercept=False, batch_size=batch_size, max_iter=20).fit(X, Y)
+    assert not model.feature_bias_.any()
+    assert not model.label_bias_.any()
+    # Equations (4) and (5): a row without features has the scores 0.
+    assert not model.decision_function(np.zeros((1, X.shape[1]))).any()
+    assert model.score(X, Y) >= 0.95
+    assert RMLS(8, batch_size=batch_size).fit(X, Y).label_bias_.any()

@@ -24,7 +24,7 @@ class Method:
     label : str
         Its name in tables, by default ``method``.
     preset : {None, "paper"}
-        ``"paper"`` starts from ``RMLS.paper()``.
+        ``"paper"`` starts from ``paper()`` of the estimator, its settings in the paper's study.
     params : dict
         Parameters; a list is a choice of values, and every combination is run.
     decisions : tuple of str
@@ -69,9 +69,10 @@ def _check_method(method: Method) -> dict[str, Any]:
     if method.method not in names:
         known = ", ".join(names)
         raise InputError(f"unknown method {method.method!r}; known are {known}.")
-    if method.preset not in PRESETS or (method.preset and method.method != "RMLS"):
-        raise InputError(f"{method.label}: preset must be 'paper', and only RMLS has it.")
     estimator = getattr(models, method.method)
+    if method.preset not in PRESETS or (method.preset and not hasattr(estimator, "paper")):
+        having = ", ".join(name for name in names if hasattr(getattr(models, name), "paper"))
+        raise InputError(f"{method.label}: preset must be 'paper', and only {having} have it.")
     own = estimator.paper() if method.preset else estimator()
     known_params: dict[str, Any] = own.get_params(deep=False)
     for name in method.params:

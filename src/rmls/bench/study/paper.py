@@ -51,12 +51,12 @@ PLAIN: dict[str, Any] = {"calibration": None}
 OWN_AND_COMMON = ("round", "cardinality")
 METHODS = (
     Method("RMLS", "RMLS", preset="paper"),
-    Method("PLST", "PLST", decisions=OWN_AND_COMMON),
-    Method("FaIE", "FaIE", decisions=OWN_AND_COMMON),
-    Method("CSSP", "ML-CSSP", decisions=OWN_AND_COMMON),
-    Method("WSABIE", "WSABIE"),
-    Method("LEML", "LEML"),
-    Method("AllIrrelevant", "Baseline"),
+    Method("PLST", "PLST", preset="paper", decisions=OWN_AND_COMMON),
+    Method("FaIE", "FaIE", preset="paper", decisions=OWN_AND_COMMON),
+    Method("CSSP", "ML-CSSP", preset="paper", decisions=OWN_AND_COMMON),
+    Method("WSABIE", "WSABIE", preset="paper"),
+    Method("LEML", "LEML", preset="paper"),
+    Method("AllIrrelevant", "Baseline", preset="paper"),
     Method("RMLS", "RMLS, our defaults", params=PLAIN, decisions=("cardinality",)),
 )
 FULL_LOSS = (
@@ -64,9 +64,14 @@ FULL_LOSS = (
         "RMLS",
         "RMLS, every label",
         preset="paper",
-        params={"negatives_per_positive": EVERY_LABEL},
+        params={"negatives_per_positive": EVERY_LABEL, "replacement": "auto"},
     ),
-    Method("RMLS", "RMLS, every label, weighted", preset="paper", params={"negatives": "all"}),
+    Method(
+        "RMLS",
+        "RMLS, every label, weighted",
+        preset="paper",
+        params={"negatives": "all", "replacement": "auto"},
+    ),
 )
 
 

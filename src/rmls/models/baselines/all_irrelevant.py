@@ -29,6 +29,11 @@ class AllIrrelevant(MultiLabelEstimator):
     [[0, 0]]
     """
 
+    @classmethod
+    def paper(cls) -> AllIrrelevant:
+        """Return the baseline of the study of RMLS; it has no settings."""
+        return cls()
+
     def _fit(self, data: TrainingSet) -> ScoredRows:
         self.frequencies_ = (data.positives() / data.weights.sum()).astype(np.float32)
         return ScoredRows(self, data)

@@ -134,6 +134,19 @@ class LEML(GivesProbabilities, BilinearModel):
     ) -> None:
         store_params(self, locals())
 
+    @classmethod
+    def paper(cls, n_components: int = 250, **overrides: Any) -> LEML:
+        """Return the method with the settings of the study of RMLS: lambda 0.001, raw features.
+
+        Squared loss, least squares in turns, cardinality, as we have it by default.
+
+        Examples
+        --------
+        >>> LEML.paper(50).l2
+        0.001
+        """
+        return cls(n_components, **{"l2": 0.001, "normalize": "none", **overrides})
+
     # -- fitting ---------------------------------------------------------------------------------
 
     @keeps_to_n_jobs

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from rmls.models.lsdr.label_operator import Floats, leading_labels
-from rmls.models.lsdr.template import LSDR, Encoding
+from rmls.models.lsdr.template import LSDR, TOOLBOX, Encoding
 
 
 class CSSP(LSDR):
@@ -45,6 +45,19 @@ class CSSP(LSDR):
 
     _decoder = ("decoder", "selected")
     decoder_: Floats
+
+    @classmethod
+    def paper(cls, n_components: int = 250, **overrides: Any) -> CSSP:
+        """Return the method with the settings of the study of RMLS: those of the authors' toolbox.
+
+        Ridge 0.1, features as they are, scores rounded at 0.
+
+        Examples
+        --------
+        >>> CSSP.paper(50).ridge
+        0.1
+        """
+        return cls(n_components, **{**TOOLBOX, **overrides})
 
     def _encode(self, problem: Encoding) -> Floats:
         labels = problem.labels

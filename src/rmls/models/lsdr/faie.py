@@ -8,7 +8,7 @@ import numpy as np
 
 from rmls.core.options import Option, number, store_params
 from rmls.models.lsdr.label_operator import Floats, leading_vectors
-from rmls.models.lsdr.template import LSDR, Encoding
+from rmls.models.lsdr.template import LSDR, TOOLBOX, Encoding
 
 HAT_TOLERANCE = 5e-2
 
@@ -66,6 +66,19 @@ class FaIE(LSDR):
         verbose: int = 0,
     ) -> None:
         store_params(self, locals())
+
+    @classmethod
+    def paper(cls, n_components: int = 250, **overrides: Any) -> FaIE:
+        """Return the method with the settings of the study of RMLS: those of the authors' toolbox.
+
+        Ridge 0.1, alpha 0.1, features as they are, scores rounded at 0.
+
+        Examples
+        --------
+        >>> FaIE.paper(50).ridge
+        0.1
+        """
+        return cls(n_components, **{**TOOLBOX, "alpha": 0.1, **overrides})
 
     def _encode(self, problem: Encoding) -> Floats:
         labels = problem.labels

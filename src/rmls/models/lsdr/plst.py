@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rmls.models.lsdr.label_operator import Floats, leading_labels
-from rmls.models.lsdr.template import LSDR, Encoding
+from rmls.models.lsdr.template import LSDR, TOOLBOX, Encoding
 
 
 class PrincipalDecoder(LSDR):
@@ -81,6 +81,19 @@ class PLST(PrincipalDecoder):
     >>> PLST(n_components=2, ridge=0.01).fit(X, Y).predict([[1, 0]]).tolist()
     [[1, 0]]
     """
+
+    @classmethod
+    def paper(cls, n_components: int = 250, **overrides: Any) -> PLST:
+        """Return the method with the settings of the study of RMLS: those of the authors' toolbox.
+
+        Ridge 0.1, features as they are, scores rounded at 0.
+
+        Examples
+        --------
+        >>> PLST.paper(50).ridge
+        0.1
+        """
+        return cls(n_components, **{**TOOLBOX, **overrides})
 
     def _basis(self, problem: Encoding, k: int) -> Floats:
         return leading_labels(problem.labels, k, problem.seed)

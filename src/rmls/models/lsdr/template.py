@@ -24,6 +24,8 @@ from rmls.models.shared.training_set import TrainingSet
 
 # Of a block of scores and what it is computed from, in float64.
 SCORED_BYTES = 6 * BLOCK_BYTES
+# Defaults of the toolbox that the study of RMLS ran, of its labels in -1 and 1.
+TOOLBOX: dict[str, Any] = {"ridge": 0.1, "normalize": "none", "decision": "round"}
 
 
 @dataclass(frozen=True)

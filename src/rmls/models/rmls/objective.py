@@ -37,6 +37,11 @@ FOCUS = {"focal": (2.0, 2.0, 0.0), "asymmetric": (0.0, 4.0, 0.05)}
 
 Focus = tuple[np.float32, np.float32, np.float32]
 
+
+def _replaces(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "union")
+
+
 OPTIONS: dict[str, Option] = {
     "n_components": whole(1),
     "negatives_per_positive": number().or_auto(),
@@ -45,7 +50,7 @@ OPTIONS: dict[str, Option] = {
     "sampler": choice(*SAMPLERS),
     "sampler_power": number(),
     "sampler_mix": share(ends=True),
-    "replacement": flag().or_auto(),
+    "replacement": Option("True, False or 'union'", _replaces).or_auto(),
     "log_q": flag(),
     "loss": choice(*LOSSES),
     "focus_relevant": number().or_auto(),
@@ -70,12 +75,54 @@ OPTIONS: dict[str, Option] = {
     "n_iter_no_change": whole(1),
     "tol": number(),
     "warm_start": flag(),
+    "fit_intercept": flag(),
 }
+
+
+class RMLSOptions:
+    """The options of `RMLS` that no other estimator has, by their types."""
+
+    n_components: int
+    negatives_per_positive: float | str
+    negatives: str
+    min_negatives: int
+    sampler: str
+    sampler_power: float
+    sampler_mix: float
+    replacement: bool | str
+    log_q: bool
+    loss: str
+    focus_relevant: float | str
+    focus_irrelevant: float | str
+    margin: float | str
+    activation: str
+    fit_intercept: bool
+    l2: float | str
+    max_feature_norm: float | None
+    max_label_norm: Any
+    label_norm_power: float
+    accumulators: str
+    learning_rate: float
+    schedule: str
+    initial_accumulator: float
+    init: str
+    batch_size: int
+    max_iter: int | str
+    gradient_floor: float
+    class_weight: Any
+    early_stopping: bool
+    validation_metric: str
+    n_iter_no_change: int
+    tol: float
+    warm_start: bool
+
 
 # Settings of the published study where they differ from our defaults (docs/rmls.md).
 PAPER: dict[str, Any] = {
     "negatives_per_positive": 5,
     "min_negatives": 0,
+    "replacement": "union",
+    "fit_intercept": False,
     "l2": 0.001,
     "accumulators": "element",
     "initial_accumulator": 1.0,
@@ -102,7 +149,8 @@ def check_together(model: Any) -> None:
             "sampler='in_batch' takes irrelevant labels from the other rows of a batch and needs "
             f"batch_size of at least 2; got {model.batch_size!r}."
         )
-    if model.negatives == "all" and (model.sampler != "uniform" or model.replacement is True):
+    replaces = model.replacement is True or model.replacement == "union"
+    if model.negatives == "all" and (model.sampler != "uniform" or replaces):
         raise InputError(
             "negatives='all' draws nothing; leave sampler='uniform' and replacement='auto', or "
             "use negatives='sampled'."
@@ -154,6 +202,7 @@ def make_objective(model: Any, space: LabelSpace, totals: Totals, backend: Backe
         gradient_floor=np.float32(model.gradient_floor),
         label_weight=label_weights(model.class_weight, space, totals),
         elementwise=model.accumulators == "element",
+        intercept=bool(model.fit_intercept),
     )
 
 

@@ -15,7 +15,14 @@ from rmls.decide import Cardinality, Rule
 from rmls.kernels.backend import Vectors
 from rmls.models.rmls.archive import read_state, training_state
 from rmls.models.rmls.early_stopping import set_aside, watch_held_out
-from rmls.models.rmls.objective import OPTIONS, PAPER, check_together, settle_focus, to_probability
+from rmls.models.rmls.objective import (
+    OPTIONS,
+    PAPER,
+    RMLSOptions,
+    check_together,
+    settle_focus,
+    to_probability,
+)
 from rmls.models.rmls.sampling import Totals, count_passes, count_rows
 from rmls.models.rmls.sgd import Settled, Sgd, Training, run_passes
 from rmls.models.shared.estimator import MultiLabelEstimator
@@ -24,7 +31,7 @@ from rmls.models.shared.probabilities import GivesProbabilities
 from rmls.models.shared.training_set import TrainingSet, read_more_rows, read_training_set
 
 
-class RMLS(GivesProbabilities, MultiLabelEstimator):
+class RMLS(GivesProbabilities, RMLSOptions, MultiLabelEstimator):
     """Learn a short vector for every row and label from relevant and sampled irrelevant labels.
 
     The score of label j is ``h . l_j + c_j`` with ``h = activation(x W + b)``. Every visit of a row
@@ -50,9 +57,10 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
         0 draws labels equally, 1 in proportion to their counts.
     sampler_mix : float, default=0.5
         Share of the draws by frequency in ``"mixture"``.
-    replacement : "auto" or bool, default="auto"
+    replacement : "auto", "union" or bool, default="auto"
         Whether a row may draw a label twice; ``"auto"`` only where shares differ. Without, the
-        samplers by frequency drop what comes again.
+        samplers by frequency drop what comes again. ``"union"`` is Algorithm 1 of the paper: as
+        many draws with replacement as labels are wanted, and each label once.
     log_q : bool, default=False
         Whether the loss is corrected for the rates of sampling, so that ``sigmoid(score)`` is the
         probability (logistic loss only).
@@ -63,6 +71,8 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
         down labels already right, and the probability below which irrelevant ones cost nothing.
     activation : {"tanh", "linear", "relu"}, default="tanh"
         Function of every component of a row's vector.
+    fit_intercept : bool, default=True
+        Whether rows' vectors and scores have biases; the paper's equations have none.
     l2 : float or "auto", default="auto"
         Weight of the squared norms (lambda in the paper). ``"auto"`` is 0.001, more on data of
         fewer than 5,000 rows: ``5 / n_samples``, at most 0.01.
@@ -164,39 +174,6 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
     _sgd: Sgd
     _settled: Settled
 
-    n_components: int
-    negatives_per_positive: float | str
-    negatives: str
-    min_negatives: int
-    sampler: str
-    sampler_power: float
-    sampler_mix: float
-    replacement: bool | str
-    log_q: bool
-    loss: str
-    focus_relevant: float | str
-    focus_irrelevant: float | str
-    margin: float | str
-    activation: str
-    l2: float | str
-    max_feature_norm: float | None
-    max_label_norm: Any
-    label_norm_power: float
-    accumulators: str
-    learning_rate: float
-    schedule: str
-    initial_accumulator: float
-    init: str
-    batch_size: int
-    max_iter: int | str
-    gradient_floor: float
-    class_weight: Any
-    early_stopping: bool
-    validation_metric: str
-    n_iter_no_change: int
-    tol: float
-    warm_start: bool
-
     _options = OPTIONS
 
     def __init__(
@@ -216,6 +193,7 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
         focus_irrelevant: float | str = "auto",
         margin: float | str = "auto",
         activation: str = "tanh",
+        fit_intercept: bool = True,
         l2: float | str = "auto",
         max_feature_norm: float | None = None,
         max_label_norm: Any = None,
@@ -251,8 +229,9 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
         """Return the method with the settings of the published study.
 
         Online AdaGrad with an accumulator per number from 1, learning rate 0.1, two passes, five
-        irrelevant labels per relevant one, lambda 0.001, tanh, features as they are, cardinality.
-        The gradient is correct; the authors' script takes the activation's slope elsewhere.
+        draws with replacement per relevant label, lambda 0.001, tanh, no biases, features as they
+        are, cardinality. The gradient is correct; the authors' script takes the activation's slope
+        elsewhere, and has biases, which the paper's equations (4) and (5) have not.
 
         Examples
         --------
@@ -294,7 +273,7 @@ class RMLS(GivesProbabilities, MultiLabelEstimator):
             self.n_iter_ = 0
             self.loss_curve_, self.validation_curve_ = [], []
             self._sgd = Sgd.of(self, shape)
-            if self.log_q:
+            if self.log_q and self.fit_intercept:
                 self._settled.start_bias(self.label_bias_)
         return Training.of(self, self._sgd, self._settled, data)
 

@@ -64,11 +64,12 @@ def make_sampler(model: Any, totals: Totals, single: bool, backend: Backend) -> 
         Whether every row has exactly one label, so that its rate does not depend on which.
     backend : Backend
     """
-    auto = model.replacement == "auto"
+    auto, union = model.replacement == "auto", model.replacement == "union"
     distinct = model.sampler == "uniform" if auto else not model.replacement
     kind = WEIGHTED
     if model.sampler == "in_batch":
-        kind = IN_BATCH
+        # The labels of a batch are what they are; a union keeps each of them once.
+        kind, distinct, union = IN_BATCH, distinct or union, False
     # Equal shares without replacement have a sampler of their own, which needs no table.
     elif model.sampler == "uniform" and distinct:
         kind, distinct = UNIFORM, False
@@ -78,6 +79,7 @@ def make_sampler(model: Any, totals: Totals, single: bool, backend: Backend) -> 
     return Sampler(
         kind=kind,
         distinct=bool(distinct),
+        union=union,
         log_q=bool(model.log_q),
         leave_out=0 if single else 1,
         # log q_j: the part of the logit shift that differs from label to label.
@@ -154,7 +156,8 @@ def mean_rate(objective: Objective, totals: Totals, batch_size: int) -> float | 
         # visits.
         tries = float(batch_size - 1)
     else:
-        wanted = min(wanted, n_labels - cardinality)
+        if not sampler.union:
+            wanted = min(wanted, n_labels - cardinality)
         # Share of the draws that do not hit a relevant label of the row; the others are thrown
         # away.
         rest = max(1.0 - float(shares @ totals.positives) / totals.weight, 1e-9)
@@ -162,9 +165,12 @@ def mean_rate(objective: Objective, totals: Totals, batch_size: int) -> float | 
         if sampler.distinct:
             needed = float(np.interp(wanted, np.arange(n_labels + 1), sampler.tries))
         tries = min(needed / rest, MAX_TRIES * wanted)
+        if sampler.union:
+            # Relevant labels are drawn again: the draws are as many as wanted, of larger shares.
+            tries, shares = wanted, shares / rest
     # Distinct labels enter with 1 - (1 - q)^t; with replacement t q is how often they do.
     rates = -np.expm1(tries * np.log1p(-np.minimum(shares, 1 - 1e-9)))
-    rates = rates if sampler.distinct else tries * shares
+    rates = rates if sampler.distinct or sampler.union else tries * shares
     # A class that all rows have is never drawn; its logarithm is taken all the same.
     return np.asarray(np.maximum(rates, 1e-9), dtype=np.float32)
 

@@ -269,7 +269,7 @@ def train_vectors(
     options._check_options()
     settled = Settled.of(options, space, Totals.of(data))
     state = Sgd.of(options, (data.n_features, data.n_labels, int(options.n_components)))
-    if options.log_q:
+    if options.log_q and options.fit_intercept:
         settled.start_bias(state.params.c)
     passes = range(count_passes(options.max_iter, count_rows(data.weights)))
     training = Training.of(options, state, settled, data)

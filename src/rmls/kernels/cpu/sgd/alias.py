@@ -108,3 +108,31 @@ def draw_distinct(key, tries, relevant, table, seen, stamp, out):
             out[drawn] = label
             drawn += 1
     return drawn
+
+
+@njit(cache=True, nogil=True)
+def draw_union(key, count, relevant, table, seen, stamp, out):
+    """Draw ``count`` times outside ``relevant`` by the shares of ``table``; keep a label once.
+
+    Algorithm 1 of the paper: a label of share q among the irrelevant ones is kept with probability
+    ``1 - (1 - q)**count``. A draw of a relevant label is made again, up to ``MAX_TRIES`` draws for
+    each that is wanted. Writes the labels to ``out``, marks relevant ones in ``seen`` with
+    ``stamp`` and drawn ones with ``-stamp``, and returns how many there are.
+    """
+    for position in range(len(relevant)):
+        seen[relevant[position]] = stamp
+    n_irrelevant = len(seen) - len(relevant)
+    drawn, left, state = 0, count, key
+    for _ in range(MAX_TRIES * count):
+        if left == 0 or drawn == n_irrelevant:
+            break
+        state += GOLDEN
+        label = pick(table, mix(state))
+        if seen[label] == stamp:
+            continue
+        left -= 1
+        if seen[label] != -stamp:
+            seen[label] = -stamp
+            out[drawn] = label
+            drawn += 1
+    return drawn

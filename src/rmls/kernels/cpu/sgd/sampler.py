@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from rmls.kernels.arrays import IN_BATCH, MAX_TRIES, UNIFORM, WEIGHTED
-from rmls.kernels.cpu.sgd.alias import draw_distinct, draw_weighted
+from rmls.kernels.cpu.sgd.alias import draw_distinct, draw_union, draw_weighted
 from rmls.kernels.cpu.sgd.draw import draw_irrelevant
 
 
@@ -25,6 +25,14 @@ def wanted_labels(n_relevant, n_labels, ratio, minimum):
     # |S| = alpha |P| of equation (11), but no more than there are irrelevant labels.
     wanted = max(np.int64(ratio * n_relevant + 0.5), minimum)
     return min(wanted, n_labels - n_relevant)
+
+
+@njit(cache=True, inline="always")
+def wanted_draws(n_relevant, n_labels, ratio, minimum):
+    """Return how many draws with replacement a row makes; not bounded by the irrelevant labels."""
+    draws = max(np.int64(ratio * n_relevant + 0.5), minimum)
+    # After 64 draws for every label none is missing, but for one in e^64.
+    return min(draws, MAX_TRIES * (n_labels - n_relevant))
 
 
 @njit(cache=True)
@@ -44,6 +52,8 @@ def expected_tries(sampler, wanted, rest):
     if sampler.kind == UNIFORM:
         return wanted / rest
     # Only the share ``rest`` of the tries hits an irrelevant label.
+    if sampler.union:
+        return np.float64(wanted)
     if sampler.distinct:
         return np.floor(min(sampler.tries[wanted] / rest, MAX_TRIES * wanted) + 0.5)
     return min(wanted / rest, np.float64(MAX_TRIES * wanted))
@@ -71,19 +81,28 @@ def write_shifts(labels, n_relevant, wanted, wanted_without, sampler, shift):
     ``wanted_without`` is the number of irrelevant labels that the row would ask for with one
     relevant label fewer: the rate of a relevant label must not depend on its being relevant.
     """
-    label_shift, distinct = sampler.label_shift, sampler.distinct
+    label_shift, distinct = sampler.label_shift, sampler.distinct or sampler.union
     rest = rest_of_shares(labels[:n_relevant], label_shift)
     tries = expected_tries(sampler, wanted, rest)
     for position in range(n_relevant):
         log_share = label_shift[labels[position]]
-        without = tries
+        without, left = tries, rest
         # Were the label irrelevant, the row would have one relevant label fewer and its share left.
         if sampler.leave_out and wanted_without > 0:
-            own = np.exp(np.float64(log_share))
-            without = expected_tries(sampler, wanted_without, min(rest + own, 1.0))
-        shift[position] = log_rate(without, log_share, distinct)
+            left = min(rest + np.exp(np.float64(log_share)), 1.0)
+            without = expected_tries(sampler, wanted_without, left)
+        shift[position] = log_rate(without, among(log_share, left, sampler), distinct)
     for position in range(n_relevant, len(labels)):
-        shift[position] = log_rate(tries, label_shift[labels[position]], distinct)
+        log_share = among(label_shift[labels[position]], rest, sampler)
+        shift[position] = log_rate(tries, log_share, distinct)
+
+
+@njit(cache=True, inline="always")
+def among(log_share, rest, sampler):
+    """Return the log share of a label in the draws that count: with ``union`` those of ``rest``."""
+    if sampler.union:
+        return np.float32(min(log_share - np.log(rest), 0.0))
+    return np.float32(log_share)
 
 
 @njit(cache=True)
@@ -156,6 +175,9 @@ def choose_labels(rows, row, visit, objective, scratch):
         rest = rest_of_shares(relevant, sampler.label_shift)
         tries = np.int64(expected_tries(sampler, wanted, rest))
         drawn = draw_distinct(visit.key, tries, relevant, sampler.alias, seen, visit.stamp, out)
+    elif sampler.kind == WEIGHTED and sampler.union:
+        wanted = wanted_draws(n_relevant, n_labels, ratio, minimum)
+        drawn = draw_union(visit.key, wanted, relevant, sampler.alias, seen, visit.stamp, out)
     elif sampler.kind == WEIGHTED:
         drawn = draw_weighted(visit.key, wanted, relevant, sampler.alias, seen, visit.stamp, out)
     else:
@@ -166,7 +188,10 @@ def choose_labels(rows, row, visit, objective, scratch):
             weight = np.float32(wanted / max(count, 1))
         drawn = draw_irrelevant(visit.key, count, relevant, seen, visit.stamp, out)
     if sampler.log_q:
-        without = wanted_labels(max(n_relevant - 1, 0), n_labels, ratio, minimum)
+        fewer = max(n_relevant - 1, 0)
+        without = wanted_labels(fewer, n_labels, ratio, minimum)
+        if sampler.union:
+            without = wanted_draws(fewer, n_labels, ratio, minimum)
         chosen = labels[: n_relevant + drawn]
         write_shifts(chosen, n_relevant, wanted, without, sampler, scratch.shift)
     return n_relevant + drawn, weight

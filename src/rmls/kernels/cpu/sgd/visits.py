@@ -129,7 +129,7 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
     label_weight, max_norm = objective.label_weight, objective.max_label_norm
     decay, bounded = np.float32(2.0) * objective.l2, len(objective.max_label_norm) > 0
     corrected, shift = objective.sampler.log_q, scratch.shift
-    elementwise = objective.elementwise
+    elementwise, intercept = objective.elementwise, objective.intercept
     # The mean squared gradient of a label is its squared slope times this: one pass for all labels.
     square = mean_square(h)
     loss = 0.0
@@ -160,7 +160,8 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
         add_scaled_row(grad_h, slope, L, label)
         if online:
             adagrad_row(L, acc_L, label, slope, h, square, rate, decay, elementwise)
-            adagrad_number(c, acc_c, label, slope, rate)
+            if intercept:
+                adagrad_number(c, acc_c, label, slope, rate)
             if bounded:
                 shrink_row(L, label, max_norm[label])
         else:
@@ -186,6 +187,8 @@ def step_features(indices, data, params, acc, objective, rate, scratch, online):
             adagrad_row(W, acc_W, feature, value, grad_h, square, rate, decay, elementwise)
         else:
             add_to_row(gradients, slot_of(feature, slots, touched), value, grad_h)
+    if not objective.intercept:
+        return
     if online:
         adagrad_vector(params.b, acc.b, grad_h, rate)
     else:
@@ -242,13 +245,14 @@ def apply_batch(params, acc, objective, rate, scratch):
     # The derivative of l2 |l|^2 is 2 l2 l; rows that no visit touches do not decay.
     k, max_norm = W.shape[1], objective.max_label_norm
     decay, one = np.float32(2.0) * objective.l2, np.float32(1.0)
-    elementwise = objective.elementwise
+    elementwise, intercept = objective.elementwise, objective.intercept
     for slot in range(scratch.label_rows[0]):
         label = scratch.label_rows[slot + 1]
         gradient = gradients[slot, :k]
         square = mean_square(gradient)
         adagrad_row(L, acc.L, label, one, gradient, square, rate, decay, elementwise)
-        adagrad_number(c, acc.c, label, gradients[slot, k], rate)
+        if intercept:
+            adagrad_number(c, acc.c, label, gradients[slot, k], rate)
         if len(max_norm) > 0:
             shrink_row(L, label, max_norm[label])
         gradients[slot] = np.float32(0.0)

@@ -23,9 +23,13 @@ LINEAR = 1
 
 
 class Warp(NamedTuple):
-    """What is minimised and how: ``L(r)`` for r from 0, the bound on squared norms, the draws."""
+    """What is minimised and how: ``L(r)`` for r from 0, penalty and bound on norms, the draws.
+
+    ``decay`` is 2 l2, the slope of the penalty ``l2 |v|^2`` for a vector v.
+    """
 
     rank_weight: np.ndarray
+    decay: np.float32
     max_square: np.float32
     max_tries: int
     all_negatives: bool
@@ -96,11 +100,21 @@ def move_row(theta, row, step, direction, max_square):
     shrink_row(theta, row, max_square)
 
 
+@njit(cache=True, fastmath=True)
+def decay_row(theta, row, step):
+    """Take the step of the penalty: shorten ``theta[row]`` by the share ``step``, at most to 0."""
+    left = np.float32(1.0) - min(step, np.float32(1.0))
+    for q in range(theta.shape[1]):
+        theta[row, q] *= left
+
+
 @njit(cache=True)
 def push_label(label, slope, L, warp, rate, scratch, online):
     """Add a label's part to the gradient in h; move the label at once or collect its gradient."""
     add_scaled_row(scratch.grad_h, slope, L, label)
     if online:
+        if warp.decay > 0 and slope > 0:
+            decay_row(L, label, rate * warp.decay)
         move_row(L, label, -rate * slope, scratch.h, warp.max_square)
     else:
         slot = slot_of(label, scratch.label_slot, scratch.label_rows)
@@ -120,6 +134,11 @@ def step_labels(relevant, visit, L, warp, rate, scratch):
     if n_irrelevant == 0:
         return loss
     for y in relevant:
+        # A relevant label pays whether or not it is ranked right; a violator when it is pushed.
+        if warp.decay > 0 and online:
+            decay_row(L, y, rate * warp.decay)
+        elif warp.decay > 0:
+            slot_of(y, scratch.label_slot, scratch.label_rows)
         score = dot_row(L, y, h)
         # With all irrelevant labels the rank is the number of violators, and each pushes its share;
         # else one violator stands for them.
@@ -147,11 +166,13 @@ def step_labels(relevant, visit, L, warp, rate, scratch):
 def step_features(indices, data, W, warp, rate, scratch, online):
     """Move the rows of ``W`` of one instance against the gradient in h, or collect theirs."""
     grad_h = scratch.grad_h
-    if not grad_h.any():
+    if warp.decay == 0 and not grad_h.any():
         return
     for position in range(len(indices)):
         feature, value = indices[position], data[position]
         if online:
+            if warp.decay > 0:
+                decay_row(W, feature, rate * warp.decay)
             move_row(W, feature, -rate * value, grad_h, warp.max_square)
         else:
             slot = slot_of(feature, scratch.feature_slot, scratch.feature_rows)
@@ -159,12 +180,14 @@ def step_features(indices, data, W, warp, rate, scratch, online):
 
 
 @njit(cache=True)
-def apply_rows(theta, touched, slots, gradients, rate, max_square):
+def apply_rows(theta, touched, slots, gradients, rate, warp):
     """Move every touched row of ``theta`` against its summed gradient, then clear the buffers."""
     k = theta.shape[1]
     for slot in range(touched[0]):
         row, gradient = touched[slot + 1], gradients[slot, :k]
-        move_row(theta, row, -rate, gradient, max_square)
+        if warp.decay > 0:
+            decay_row(theta, row, rate * warp.decay)
+        move_row(theta, row, -rate, gradient, warp.max_square)
         gradient[:] = np.float32(0.0)
         slots[row] = -1
     touched[0] = 0
@@ -195,7 +218,7 @@ def run_warp(rows, params, warp, visits, scratch, start, stop):
     """
     W, L, online = params.W, params.L, visits.batch_size == 1
     slowdown = (visits.first_rate - visits.last_rate) / len(visits.rows)
-    loss, total, bound = 0.0, 0.0, warp.max_square
+    loss, total = 0.0, 0.0
     scratch.seen[:] = 0
     for number in range(start, stop):
         rate = np.float32(visits.first_rate - slowdown * number)
@@ -205,11 +228,11 @@ def run_warp(rows, params, warp, visits, scratch, start, stop):
         total += weight
         if not online and (done % visits.batch_size == 0 or number == stop - 1):
             slots, touched, gradients = scratch.label_slot, scratch.label_rows, scratch.label_grad
-            apply_rows(L, touched, slots, gradients, rate, bound)
+            apply_rows(L, touched, slots, gradients, rate, warp)
             slots, touched, gradients = (
                 scratch.feature_slot,
                 scratch.feature_rows,
                 scratch.feature_grad,
             )
-            apply_rows(W, touched, slots, gradients, rate, bound)
+            apply_rows(W, touched, slots, gradients, rate, warp)
     return loss, total
