@@ -102,3 +102,17 @@ def test_a_registered_name_that_is_not_at_hand_says_how_to_get_it(folders):
         load("enron")
     with pytest.raises(InputError, match="to do it by hand, see https://mulan"):
         load("medical")
+
+
+def test_labels_of_few_rows_are_left_out_where_asked_for(tmp_path):
+    Y = [[1, 0, 1], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
+    data = Dataset([[1.0]] * 4, Y, label_names=["a", "b", "c"], n_train=3)
+    save(data, tmp_path / "few.npz")
+    kept = load(tmp_path / "few.npz", min_label_rows=2)
+    assert kept.label_names == ["a", "b"]
+    assert (kept.n_samples, kept.n_train) == (4, 3)
+    assert load(tmp_path / "few.npz", min_label_rows=0).label_names == ["a", "b", "c"]
+    with pytest.raises(InputError, match="no label of 'few' has 4 rows; lower min_label_rows"):
+        load(tmp_path / "few.npz", min_label_rows=4)
+    with pytest.raises(InputError, match="min_label_rows must be a whole number"):
+        load(tmp_path / "few.npz", min_label_rows=1.5)

@@ -11,7 +11,8 @@ from scipy import sparse
 
 from rmls.core.errors import InputError
 from rmls.core.labels import check_texts
-from rmls.core.sparse import as_feature_csr, as_label_csr
+from rmls.core.options import check_whole
+from rmls.core.sparse import as_feature_csr, as_label_csr, label_counts
 from rmls.core.words import shorten
 
 
@@ -130,6 +131,30 @@ class Dataset:
         return replace(
             self, X=self.X[chosen], Y=self.Y[chosen], n_train=None, name=name or self.name
         )
+
+    def drop_rare_labels(self, min_label_rows: int) -> Dataset:
+        """Return the same rows without the labels that fewer than ``min_label_rows`` rows have.
+
+        Rows that lose all their labels stay. Counted over all rows, as the paper of RMLS did for
+        its Wiki data.
+
+        Examples
+        --------
+        >>> data = Dataset([[1], [2], [3]], [[1, 0], [1, 0], [0, 1]], ["tax", "law"])
+        >>> data.drop_rare_labels(2).label_names
+        ['tax']
+        """
+        check_whole("min_label_rows", min_label_rows, 0)
+        kept = np.flatnonzero(label_counts(self.Y) >= min_label_rows)
+        if len(kept) == self.n_labels:
+            return self
+        if not len(kept):
+            raise InputError(
+                f"no label of '{self.name}' has {min_label_rows} rows; lower min_label_rows."
+            )
+        names = self.label_names
+        left = None if names is None else [names[label] for label in kept]
+        return replace(self, Y=self.Y[:, kept], label_names=left)
 
     def split(self, test_size: float = 0.2, random_state: int = 0) -> Dataset:
         """Return the same rows in random order with a fresh training part in front.

@@ -11,6 +11,7 @@ from typing import Any
 
 from rmls.core.errors import FileFormatError, InputError, RmlsWarning
 from rmls.core.files import resolve_target
+from rmls.core.options import check_whole
 from rmls.datasets.dataset import Dataset
 from rmls.datasets.formats import (
     OPENERS,
@@ -35,8 +36,9 @@ def load(name_or_path: str | PathLike[str] | Source, **options: Any) -> Dataset:
         in the cache.
     **options
         ``format`` to name the format; ``require_labels=False`` to load rows whose labels are not
-        known, for prediction; ``download=True`` to fetch a registered data set that is not on this
-        machine; anything else goes to the reader of the format.
+        known, for prediction; ``min_label_rows`` to leave out labels that fewer rows have;
+        ``download=True`` to fetch a registered data set that is not on this machine; anything else
+        goes to the reader of the format.
 
     Returns
     -------
@@ -54,6 +56,8 @@ def load(name_or_path: str | PathLike[str] | Source, **options: Any) -> Dataset:
     wanted = options.pop("format", None)
     format = format_named(wanted) if wanted is not None else format_of(source)
     require_labels = bool(options.pop("require_labels", True))
+    min_label_rows = options.pop("min_label_rows", 0)
+    check_whole("min_label_rows", min_label_rows, 0)
     known = _known_options(format)
     _check_options(format, known, options)
     if not require_labels and "labels" in known:
@@ -67,7 +71,7 @@ def load(name_or_path: str | PathLike[str] | Source, **options: Any) -> Dataset:
     if require_labels and not dataset.is_labelled:
         message = "the file has no labels; it serves prediction only (require_labels=False)"
         raise FileFormatError(message, source.path)
-    return dataset
+    return dataset.drop_rare_labels(min_label_rows) if min_label_rows else dataset
 
 
 def find(name_or_path: str | PathLike[str] | Source, download: bool = False) -> Source:

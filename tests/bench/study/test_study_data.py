@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from bench_samples import SMALL
 from rmls.bench.study.data import checksum, load_source, split_rows
 from rmls.bench.study.grid import DataSource
 from rmls.core.errors import InputError
+from rmls.core.sparse import label_counts
+from rmls.datasets import save
 
 
 @pytest.mark.parametrize("kind", ["shuffled", "stratified"])
@@ -51,3 +54,18 @@ def test_data_that_cannot_be_made_are_one_sentence(name: str, value: Any) -> Non
     numbers = {"n": 30, "d": 20, "m": 5, name: value}
     with pytest.raises(InputError):
         load_source(DataSource("made", longtail=numbers))
+
+
+def test_rare_labels_are_left_out_of_any_source(tmp_path: Path) -> None:
+    dataset = load_source(SMALL)
+    counts = label_counts(dataset.Y)
+    some = int(np.median(counts))
+    made = load_source(replace(SMALL, min_label_rows=some))
+    save(dataset, tmp_path / "small.npz")
+    read = load_source(DataSource("s", str(tmp_path / "small.npz"), min_label_rows=some))
+    for found in (made, read):
+        np.testing.assert_array_equal(label_counts(found.Y), counts[counts >= some])
+        assert found.n_samples == dataset.n_samples
+    assert checksum(made) != checksum(dataset)
+    with pytest.raises(InputError, match="min_label_rows of small must be"):
+        replace(SMALL, min_label_rows=-1)

@@ -26,6 +26,11 @@ def overview_section(results: Results) -> Section:
     if missing:
         parts.append("Not available, so not run:")
         parts.append(Bullets([(name, f": {reason}") for name, reason in missing.items()]))
+    unfinished = results.study.get("unfinished") or {}
+    if unfinished:
+        hours = results.study.get("budget_hours")
+        parts.append(f"Not finished within {hours:g} hours:" if hours else "Not finished:")
+        parts.append(Bullets([(name, f": {left} left") for name, left in unfinished.items()]))
     return Section("summary", "Summary", parts)
 
 

@@ -15,6 +15,7 @@ from rmls.bench.run.records import Record
 from rmls.bench.run.store import read_current
 from rmls.bench.tables.paper_tables import agreement, paper_tables
 from rmls.bench.tables.result_tables import result_tables, same_rule_table
+from rmls.bench.tables.tuning_table import tuning_table
 from rmls.report.content import Report, Section
 from rmls.report.numbers import MISSING
 from rmls.report.output import write_report
@@ -71,4 +72,6 @@ def _tables_section(results: Results) -> Section:
     # Where every method has only its own rule the table would repeat the one below.
     matters = any(row[-1].text != MISSING for row in rules.rows)
     tables = result_tables(results.summaries, results.study)
-    return Section("tables", "All figures", [*([rules] if matters else []), *tables])
+    chosen = tuning_table(results.summaries)
+    first = [*([rules] if matters else []), *([chosen] if chosen else [])]
+    return Section("tables", "All figures", [*first, *tables])

@@ -81,6 +81,8 @@ class StudyFacts(TypedDict, total=False):
     n_results: int
     datasets: dict[str, DataFacts]
     missing: dict[str, str]
+    budget_hours: float | None
+    unfinished: dict[str, str]
 
 
 class Damage(ValueError):

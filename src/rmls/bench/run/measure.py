@@ -16,6 +16,7 @@ from scipy import sparse
 
 from rmls.bench.run.probabilities import measure_probabilities
 from rmls.bench.run.records import Data, Measured
+from rmls.bench.run.tuning import tune
 from rmls.bench.study.data import Parts, checksum, load_source, split_rows, take_parts
 from rmls.bench.study.grid import Fit
 from rmls.bench.study.methods import NO_RULE
@@ -64,8 +65,11 @@ def measure(fit: Fit, expected_checksum: str | None = None) -> tuple[Data, list[
     )
     with limited_threads(study.threads):
         warm_up(fit)
-        training = timed(lambda: make_model(fit).fit(parts.X_train, parts.Y_train))
-        return data, _measure_model(training, fit.method.decisions, parts)
+        tuned = tune(fit, parts, make_model) if fit.method.tune else None
+        chosen = tuned["chosen"] if tuned else {}
+        training = timed(lambda: make_model(fit, **chosen).fit(parts.X_train, parts.Y_train))
+        measured = _measure_model(training, fit.method.decisions, parts)
+        return data, [Measured(**one, tuning=tuned) for one in measured] if tuned else measured
 
 
 def make_model(fit: Fit, **overrides: Any) -> Any:

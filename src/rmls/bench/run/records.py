@@ -43,6 +43,18 @@ class Calibration(TypedDict):
     brier: float
 
 
+class Tuning(TypedDict):
+    """What a run chose on inner folds of its training rows.
+
+    ``scores`` has the mean example F of every candidate, in their order, None for one that could
+    not be trained.
+    """
+
+    chosen: dict[str, Any]
+    scores: list[float | None]
+    cpu_seconds: float
+
+
 class Failure(TypedDict):
     """Why a run has no figures."""
 
@@ -55,6 +67,7 @@ class _MeasuredLater(TypedDict, total=False):
     """What results of earlier versions lack."""
 
     calibration: Calibration | None
+    tuning: Tuning
 
 
 class Measured(_MeasuredLater):

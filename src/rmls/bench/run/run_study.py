@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from rmls.bench.run.records import SCHEMA, Record
 from rmls.bench.run.runner import Listener, missing_fits, run_fits
 from rmls.bench.run.store import ResultStore, write_study
 from rmls.bench.study.data import checksum, load_source, split_rows
-from rmls.bench.study.grid import DataSource, Study
+from rmls.bench.study.grid import DataSource, Fit, Study
 from rmls.core.errors import InputError, RmlsError
 from rmls.core.words import count
 
@@ -25,6 +26,7 @@ def run_study(
     unavailable: dict[str, str] | None = None,
     jobs: int = 1,
     retry_failed: bool = False,
+    budget: float | None = None,
     listener: Listener | None = None,
     say: Say = lambda text: None,
 ) -> list[Record]:
@@ -43,6 +45,9 @@ def run_study(
         Runs at a time.
     retry_failed : bool, default=False
         Run again what has failed before.
+    budget : float, optional
+        Hours for all runs. Settings that are not finished then are named in ``study.json`` and in
+        the report; the next call goes on with them.
     listener : Listener, optional
     say : callable, optional
         Called with sentences for the user.
@@ -57,28 +62,36 @@ def run_study(
     with ResultStore(folder) as store:
         here = {name: facts["checksum"] for name, facts in found.items()}
         fits = [fit for fit in study.fits() if fit.dataset.name in here]
-        write_study(
-            folder,
-            {
-                "schema": SCHEMA,
-                "study": study.name,
-                "protocol": study.protocol,
-                "title": study.title or study.name,
-                "command": command,
-                "n_results": sum(len(fit.method.decisions) for fit in fits),
-                "datasets": found,
-                # What is found missing now is newer than what was known before.
-                "missing": {**(unavailable or {}), **missing},
-            },
-        )
+        facts = {
+            "schema": SCHEMA,
+            "study": study.name,
+            "protocol": study.protocol,
+            "title": study.title or study.name,
+            "command": command,
+            "n_results": sum(len(fit.method.decisions) for fit in fits),
+            "datasets": found,
+            # What is found missing now is newer than what was known before.
+            "missing": {**(unavailable or {}), **missing},
+        }
+        write_study(folder, facts)
         if retry_failed and (n_failed := store.remove_failed()):
             say(f"running {count(n_failed, 'failed result')} again.")
         waiting = missing_fits(fits, here, store.records)
         if store.records and len(waiting) < len(fits):
             say(f"{len(fits) - len(waiting)} of {len(fits)} runs are done already.")
         listener.begin(fits, waiting, jobs)
-        run_fits(waiting, here, store, jobs, listener)
+        run_fits(waiting, here, store, jobs, listener, None if budget is None else 3600 * budget)
+        unfinished = _unfinished(fits, missing_fits(fits, here, store.records))
+        if unfinished and budget is not None:
+            write_study(folder, {**facts, "budget_hours": budget, "unfinished": unfinished})
+            say(f"not finished within {budget:g} h: {'; '.join(unfinished)}.")
         return store.records
+
+
+def _unfinished(fits: list[Fit], left: list[Fit]) -> dict[str, str]:
+    """Return the settings with runs that are left, and how many of how many."""
+    of = Counter(fit.setting for fit in fits)
+    return {name: f"{n} of {of[name]} runs" for name, n in Counter(f.setting for f in left).items()}
 
 
 def _find_data(study: Study, say: Say) -> tuple[dict[str, Any], dict[str, str]]:

@@ -64,6 +64,7 @@ def run_fits(
     store: ResultStore,
     jobs: int = 1,
     listener: Listener | None = None,
+    seconds: float | None = None,
 ) -> None:
     """Run what is missing and append every result as soon as it is there.
 
@@ -77,6 +78,8 @@ def run_fits(
     jobs : int, default=1
         Processes at a time.
     listener : Listener, optional
+    seconds : float, optional
+        Time for all of them. What is running or waiting then has no result and can be run later.
 
     Notes
     -----
@@ -87,8 +90,9 @@ def run_fits(
     # Reversed, because fits are taken from the end.
     waiting = missing_fits(fits, checksums, store.records)[::-1]
     running: list[Running] = []
+    end = None if seconds is None else time.monotonic() + seconds
     try:
-        while waiting or running:
+        while (waiting or running) and (end is None or time.monotonic() < end):
             while waiting and len(running) < jobs:
                 fit = waiting.pop()
                 process, results = start_worker(fit, checksums[fit.dataset.name])

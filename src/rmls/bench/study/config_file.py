@@ -112,6 +112,7 @@ def _method(value: dict[str, Any], path: Path) -> Method:
     where = f"{path}, method {value['method']}"
     _check_keys(value, field_names(Method), where)
     _check_values(value, "params", where)
+    _check_values(value, "tune", where)
     decisions = tuple(str(item) for item in _as_list(value.get("decisions", [])))
     return Method(**{**value, "decisions": decisions})
 

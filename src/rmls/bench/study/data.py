@@ -38,7 +38,7 @@ def load_source(source: DataSource) -> Dataset:
     from rmls.datasets import load, make_longtail
 
     if source.longtail is None:
-        return load(source.source or source.name)
+        return load(source.source or source.name, min_label_rows=source.min_label_rows)
     try:
         dataset = make_longtail(**source.longtail)
     except InputError:
@@ -46,7 +46,7 @@ def load_source(source: DataSource) -> Dataset:
     except (TypeError, ValueError, ArithmeticError) as error:
         raise InputError(f"longtail of {source.name}: {error}.") from None
     dataset.name = source.name
-    return dataset
+    return dataset.drop_rare_labels(source.min_label_rows)
 
 
 def checksum(dataset: Dataset) -> str:

@@ -30,6 +30,8 @@ class DataSource:
         What a reader must know wherever the data set is named, such as what it stands in for.
     longtail : dict or None
         Arguments of `rmls.datasets.make_longtail`, for generated data instead of a file.
+    min_label_rows : int
+        Labels that fewer rows have are left out.
     """
 
     name: str
@@ -37,11 +39,13 @@ class DataSource:
     features: str = "raw"
     note: str = ""
     longtail: dict[str, Any] | None = None
+    min_label_rows: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"a data set is named by a text; got {self.name!r}.")
         check_choice(f"features of {self.name}", self.features, FEATURES)
+        check_whole(f"min_label_rows of {self.name}", self.min_label_rows, 0)
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ class Study:
         Seconds after which a run is ended and marked as failed.
     memory_limit : int or None
         Bytes of resident memory beyond which a run is ended and marked as failed.
+    inner_folds : int
+        Parts of the training rows on which methods with ``tune`` choose.
     """
 
     name: str
@@ -86,10 +92,12 @@ class Study:
     threads: int = 1
     time_limit: float | None = 1800.0
     memory_limit: int | None = None
+    inner_folds: int = 3
 
     def __post_init__(self) -> None:
         check_choice("folds", self.folds, FOLD_KINDS)
         check_whole("n_folds", self.n_folds, 2)
+        check_whole("inner_folds", self.inner_folds, 2)
         check_whole("threads", self.threads, 1)
         for limit in ("time_limit", "memory_limit"):
             if getattr(self, limit) is not None:
@@ -137,7 +145,14 @@ class Study:
         return found
 
 
-class Config(TypedDict):
+class _Tuned(TypedDict, total=False):
+    """What the configuration of a tuned method has besides: its grid, and the inner folds."""
+
+    tune: dict[str, Any]
+    inner_folds: int
+
+
+class Config(_Tuned):
     """What was asked for; two results with the same configuration answer the same question.
 
     ``label`` is the name in tables and ``decision`` the rule that cut the scores into sets. One
@@ -173,8 +188,13 @@ class Fit:
 
     def configs(self) -> list[Config]:
         """Return the configuration of every result, one for each decision rule."""
+        # Only where something is tuned: other results keep their keys.
+        method, more = self.method, _Tuned()
+        if method.tune:
+            more = _Tuned(tune=method.tune, inner_folds=self.study.inner_folds)
         return [
             Config(
+                **more,
                 experiment=self.experiment,
                 dataset=self.dataset.name,
                 features=self.dataset.features,
@@ -193,20 +213,25 @@ class Fit:
             for decision in self.method.decisions
         ]
 
-    def __str__(self) -> str:
+    @property
+    def setting(self) -> str:
+        """Data set, method and parameters in words, without fold and seed."""
         k = self.params.get("n_components")
         others = {name: v for name, v in self.params.items() if name != "n_components"}
         extra = [f"k={k}"] if k is not None else []
         extra += [f"{name}={value}" for name, value in others.items()]
+        return " ".join([self.dataset.name, self.method.label, *extra])
+
+    def __str__(self) -> str:
         where = f"fold {self.fold + 1}" + (f", seed {self.seed}" if self.seed else "")
-        return " ".join([self.dataset.name, self.method.label, *extra, where])
+        return f"{self.setting} {where}"
 
 
 def _check_labels(methods: list[Method]) -> None:
     """Refuse one name for two methods: their results would be averaged."""
-    found: dict[str, tuple[str, str | None]] = {}
+    found: dict[str, tuple[str, str | None, str]] = {}
     for method in methods:
-        identity = (method.method, method.preset)
+        identity = (method.method, method.preset, repr(method.tune))
         # Results are averaged by label; two methods under one would be mixed.
         if found.setdefault(method.label, identity) != identity:
             raise InputError(f"two different methods are called {method.label!r}; label one.")

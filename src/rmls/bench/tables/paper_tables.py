@@ -298,6 +298,13 @@ def _note(metric: str, found: Found, columns: list[_Column]) -> str:
             "A figure differs where the difference exceeds two pooled deviations and the rounding "
             "of the printed figure."
         )
+    if metric != TIME and any(
+        name.partition(" · ")[0].endswith(", tuned") for (name, _), _ in found
+    ):
+        sentences.append(
+            "Tuned: parameters chosen on inner folds of the training rows, features scaled alike, "
+            "cardinality for all."
+        )
     if {slot for (_, slot), _ in found} & set(paper_slots()):
         sentences.append("k 25(0) is 25 components on Enron and 250 on the others.")
     stand_ins = [HEADINGS[column.paper] for column in columns if column.stands_in]

@@ -69,6 +69,20 @@ AlphaData = Annotated[
     ),
 ]
 NoAlpha = Annotated[bool, typer.Option("--no-alpha", help="Leave out the second experiment.")]
+NoTuned = Annotated[
+    bool,
+    typer.Option(
+        "--no-tuned", help="Leave out the methods that choose parameters on their training rows."
+    ),
+]
+MinLabelRows = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        parser=options.whole(0),
+        help="Leave out labels that fewer rows have; the paper has 5 for its largest data.",
+    ),
+]
 Stratified = Annotated[
     bool, typer.Option("--stratified", help="Stratified folds instead of shuffled ones.")
 ]
@@ -106,11 +120,15 @@ def paper(
     alphas: Alphas = None,
     alpha_data: AlphaData = None,
     no_alpha: NoAlpha = False,
+    no_tuned: NoTuned = False,
+    min_label_rows: MinLabelRows = 0,
     out: Out = Path("paper-study"),
     limits: Limits,
     quiet: options.Quiet = False,
 ) -> None:
     """Run the study of the paper: its methods on its data sets, then the sampling coefficient.
+
+    Every method is run with the paper's settings, and with parameters chosen on its training rows.
 
     Ended at any moment and started again, it goes on with what is missing.
     """
@@ -124,6 +142,8 @@ def paper(
         tuple(methods or ()),
         () if no_alpha else tuple(alphas or ALPHAS),
         alpha_data,
+        tuned=not no_tuned,
+        min_label_rows=min_label_rows,
     )
     study = replace(
         study,
@@ -203,6 +223,7 @@ def _run_study(
                 unavailable=unavailable,
                 jobs=limits.jobs,
                 retry_failed=limits.retry_failed,
+                budget=limits.budget,
                 listener=display,
                 say=lambda text: note(console, "note", text),
             )

@@ -49,6 +49,16 @@ class Limits:
             show_default="none",
         ),
     ] = None
+    budget: Annotated[
+        float | None,
+        _option(
+            "--budget",
+            "End the study after this time and name what is not finished; it can go on later.",
+            "HOURS",
+            parser=number(0),
+            show_default="none",
+        ),
+    ] = None
     retry_failed: Annotated[
         bool, _option("--retry-failed", "Run again what has failed before.")
     ] = False

@@ -20,13 +20,14 @@ def print_study(console: Console, folder: Path) -> None:
     from rmls.bench.tables.result_tables import result_tables
     from rmls.bench.tables.study_tables import failure_table, missing_text
     from rmls.bench.tables.summary import summarise
+    from rmls.bench.tables.tuning_table import tuning_table
     from rmls.report.terminal import print_tables
 
     records, study = read_current(folder)
     summaries = summarise(records)
     make = paper_tables if study.get("study") == "paper" else result_tables
-    failures = failure_table(summaries)
-    print_tables(console, [*make(summaries, study), *([failures] if failures else [])])
+    more = [table for table in (tuning_table(summaries), failure_table(summaries)) if table]
+    print_tables(console, [*make(summaries, study), *more])
     # At the end, where a terminal is read first.
     for title, text in winner_lines(Results(records, study)):
         console.print(Text.assemble((title, "bold"), text), soft_wrap=True)
