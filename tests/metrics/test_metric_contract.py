@@ -43,10 +43,15 @@ def prediction(metric: Metric) -> np.ndarray:
     return prediction_for(metric, random_sets(), random_scores())
 
 
+def largest(metric: Metric, n_labels: int) -> float:
+    """The largest value that a metric can have: all, or all labels."""
+    return 1.0 if metric.unit == "share" else float(n_labels)
+
+
 def test_value_is_a_python_float_between_0_and_1(metric: Metric, prediction: np.ndarray) -> None:
     value = measure(metric, random_truth(), prediction)
     assert type(value) is float
-    assert 0 <= value <= 1
+    assert 0 <= value <= largest(metric, random_truth().shape[1])
 
 
 def test_row_order_does_not_matter(metric: Metric, prediction: np.ndarray) -> None:
@@ -89,12 +94,18 @@ def test_perfect_prediction_gives_the_best_value(metric: Metric, k: int) -> None
     truth = np.stack([np.roll([1] * k + [0] * (6 - k), shift) for shift in range(6)])
     at_k = metric.at(k) if metric.takes_k else metric
     best = 1.0 if metric.greater_is_better else 0.0
+    if metric.name == "coverage_error":
+        # All true labels must be taken, however well they are ranked.
+        best = float(k)
     assert measure(at_k, truth, prediction_for(metric, truth, truth)) == pytest.approx(best)
 
 
 def test_inverted_prediction_gives_the_worst_value(metric: Metric) -> None:
     truth = np.stack([np.roll([1, 1, 1, 0, 0, 0], shift) for shift in range(6)])
-    worst = 0.0 if metric.greater_is_better else 1.0
+    worst = 0.0 if metric.greater_is_better else largest(metric, 6)
+    if metric.name == "label_ranking_average_precision":
+        # Three true labels that share the sixth rank.
+        worst = 0.5
     assert measure(metric, truth, 1 - truth) == worst
 
 
@@ -109,7 +120,7 @@ def test_works_on_one_row_one_label_and_any_k(
     k = max(1, {"1": 1, "m-1": m - 1, "m": m, "m+1": m + 1}[beyond])
     at_k = metric.at(k) if metric.takes_k else metric
     prediction = prediction_for(metric, generator.integers(0, 2, shape), generator.random(shape))
-    assert 0 <= measure(at_k, truth, prediction) <= 1
+    assert 0 <= measure(at_k, truth, prediction) <= largest(metric, m)
 
 
 def test_nothing_true_and_nothing_predicted_has_a_value(metric: Metric) -> None:

@@ -47,7 +47,8 @@ def test_columns_of_frames_are_compared_by_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in METRICS if name not in SETS])
 def test_numbers_in_lists_are_the_columns_of_a_ranking(name: str) -> None:
-    metric, truth, scores = METRICS[name].at(3), random_truth(), random_scores()
+    found, truth, scores = METRICS[name], random_truth(), random_scores()
+    metric = found.at(3) if found.takes_k else found
     options = with_propensity(metric, truth)
     found = metric(as_lists(truth, range(13)), scores, **options)
     assert found == metric(truth, scores, **options)

@@ -156,7 +156,7 @@ def evaluate(
         rows, _ = choose_part(dataset, part, Part.TEST)
     depth = [LISTED] if per_label else []
     rule = options.decision_for(fitted, decision)
-    found = predict_rows(fitted, rows, [*_depths(names, ks), *depth], rule)
+    found = predict_rows(fitted, rows, [*_depths(names, ks, len(fitted.classes_)), *depth], rule)
     report, n_empty = _compare(fitted, found, names, ks)
     by_label = _measure_labels(found) if per_label else None
     bad = by_label.worst(worst or WORST, worst_by.value) if by_label is not None else None
@@ -178,7 +178,12 @@ def measure(
 
     Also returns how many rows got no label.
     """
-    return _compare(model, predict_rows(model, rows, _depths(names, ks), decision), names, ks)
+    return _compare(
+        model,
+        predict_rows(model, rows, _depths(names, ks, len(model.classes_)), decision),
+        names,
+        ks,
+    )
 
 
 def predict_rows(model: Any, rows: Dataset, depths: list[int], decision: Any) -> Predictions:
@@ -192,11 +197,11 @@ def predict_rows(model: Any, rows: Dataset, depths: list[int], decision: Any) ->
     return Predictions(matched, sets, matched.widen_ranking(model.rank(rows, max(depths))))
 
 
-def _depths(names: list[str] | None, ks: list[int]) -> list[int]:
+def _depths(names: list[str] | None, ks: list[int], n_labels: int) -> list[int]:
     from rmls.metrics import get_metric
 
-    # precision@10 needs a longer ranking than --k may ask for.
-    return [*ks, *(get_metric(name).k or 0 for name in names or [])]
+    # precision@10 needs a longer ranking than --k may ask for, ranking_loss all labels.
+    return [*ks, *(get_metric(name).depth(n_labels) for name in names or [])]
 
 
 def _compare(

@@ -38,6 +38,12 @@ from rmls.metrics.reliability import (
 )
 from rmls.metrics.report import EvaluationReport
 from rmls.metrics.scoring import Scorer, scorer
+from rmls.metrics.whole import (
+    coverage_error,
+    label_ranking_average_precision,
+    one_error,
+    ranking_loss,
+)
 
 __all__ = [
     "GROUP_NAMES",
@@ -49,6 +55,7 @@ __all__ = [
     "Scorer",
     "brier_score",
     "coverage_at_k",
+    "coverage_error",
     "evaluate",
     "example_accuracy",
     "example_f1",
@@ -58,6 +65,7 @@ __all__ = [
     "get_metric",
     "group_labels",
     "hamming_loss",
+    "label_ranking_average_precision",
     "macro_f1",
     "macro_f1_at_k",
     "macro_precision",
@@ -68,10 +76,12 @@ __all__ = [
     "micro_precision",
     "micro_recall",
     "ndcg_at_k",
+    "one_error",
     "per_label",
     "precision_at_k",
     "propensities",
     "psp_at_k",
+    "ranking_loss",
     "recall_at_k",
     "reliability_curve",
     "scorer",

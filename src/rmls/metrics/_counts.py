@@ -21,6 +21,8 @@ from rmls.metrics._inputs import Ints, as_ranking, check_k, check_shape, check_t
 from rmls.metrics._named import name_columns, pair_sets
 
 Mask = NDArray[np.bool_]
+# The k of metrics that look at all labels of a list.
+WHOLE = 2**31 - 1
 
 
 class Sizes(NamedTuple):

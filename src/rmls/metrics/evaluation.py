@@ -11,9 +11,10 @@ from scipy import sparse
 
 from rmls.core.errors import InputError
 from rmls.core.frequency import GROUP_NAMES, group_labels, propensities
+from rmls.core.ranking import Ranking
 from rmls.core.resources import on_one_thread
 from rmls.core.sparse import as_label_csr
-from rmls.metrics._counts import HitTable, Mask, SetCounts, count_hits, count_sets
+from rmls.metrics._counts import WHOLE, HitTable, Mask, SetCounts, count_hits, count_sets
 from rmls.metrics._inputs import (
     as_ranking,
     check_k,
@@ -63,7 +64,8 @@ def evaluate(
         count as never predicted.
     names : str or iterable of str, optional
         Which metrics, as in `get_metric`; ``"precision@k"`` stands for all of ``ks``. By
-        default every metric that the arguments allow.
+        default every metric that the arguments allow; those of whole rankings only where all
+        labels are listed.
     ks : sequence of int, default (1, 3, 5)
     train_counts : array-like of int, shape (n_labels,), optional
         Positive training rows of every label; needed for groups and for psp@k.
@@ -104,6 +106,8 @@ def evaluate(
     metrics = []
     if predictions or names is not None:
         metrics = _select(names, ks, set(predictions), "propensity" in options)
+        if names is None and not _lists_all(predictions.get("ranking")):
+            metrics = [metric for metric in metrics if not metric.whole]
     masks = _group_masks(counts) if by_group else {}
     columns = _measure(metrics, true, predictions, masks, options)
     if probabilities is not None:
@@ -119,6 +123,10 @@ def _check_predictions(true: sparse.csr_matrix, Y_pred: Any, ranking: Any) -> di
     if ranking is not None:
         predictions["ranking"] = as_ranking(ranking, true.shape)
     return predictions
+
+
+def _lists_all(ranking: Ranking | None) -> bool:
+    return ranking is not None and len(ranking.labels) == ranking.n_samples * ranking.n_labels
 
 
 def _group_masks(counts: Any) -> dict[str, Mask]:
@@ -198,12 +206,13 @@ def _count(
     from_sets = [m for m in metrics if m.needs == "sets"]
     if from_sets:
         yield count_sets(true, predictions["sets"]), from_sets
-    lengths = sorted({m.k for m in metrics if m.k is not None}, reverse=True)
+    ranked = [m for m in metrics if m.needs == "ranking"]
+    lengths = sorted({m.k or WHOLE for m in ranked}, reverse=True)
     if lengths:
         # Counted for the largest k; smaller ones are cut from that table.
         table = count_hits(true, predictions["ranking"], lengths[0])
         for k in lengths:
-            yield table.top(k), [m for m in metrics if m.k == k]
+            yield table.top(k), [m for m in ranked if (m.k or WHOLE) == k]
 
 
 def _value(metric: Metric, counts: SetCounts | HitTable, options: dict[str, Any]) -> float | None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rmls.metrics._counts import HitTable, Mask, SetCounts, count_hits, count_sets
+from rmls.metrics._counts import WHOLE, HitTable, Mask, SetCounts, count_hits, count_sets
 from rmls.metrics.registry import Metric
 
 
@@ -58,7 +58,7 @@ def measure_group(
         return None
     if metric.needs == "sets":
         return measure_restricted(metric, count_sets(true, prediction).restrict(group), options)
-    table = count_hits(true, prediction, metric.k or 1)
+    table = count_hits(true, prediction, metric.k or WHOLE)
     return measure_restricted(metric, table.restrict(group), options)
 
 

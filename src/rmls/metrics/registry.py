@@ -10,11 +10,12 @@ from inspect import Parameter, signature
 from typing import Any, Literal
 
 from rmls.core.errors import InputError
-from rmls.metrics import example, pooled, propensity, ranked
+from rmls.metrics import example, pooled, propensity, ranked, whole
 from rmls.metrics._inputs import check_k
 
 Needs = Literal["sets", "ranking"]
 GroupRule = Literal["labels", "rows", "hits", "true_rows"]
+Unit = Literal["share", "labels"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Metric:
         Length of the list that is looked at; None for sets and where k is open.
     group_rule : {"labels", "rows", "hits", "true_rows"}
         How it is restricted to a group of labels; see `rmls.metrics.groups`.
+    whole : bool
+        Whether it is exact only where a ranking lists all labels.
+    unit : {"share", "labels"}
+        Whether its values lie between 0 and 1 or are numbers of labels.
 
     Examples
     --------
@@ -50,6 +55,8 @@ class Metric:
     greater_is_better: bool = True
     k: int | None = None
     group_rule: GroupRule = "labels"
+    whole: bool = False
+    unit: Unit = "share"
 
     @property
     def takes_k(self) -> bool:
@@ -61,6 +68,16 @@ class Metric:
         """Names of the keyword arguments the metric accepts."""
         parameters = signature(self.function).parameters.values()
         return frozenset(p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY)
+
+    def depth(self, n_labels: int) -> int:
+        """Return how many labels of a row a ranking must list for an exact value.
+
+        Examples
+        --------
+        >>> [get_metric(name).depth(90) for name in ("precision@3", "one_error", "ranking_loss")]
+        [3, 1, 90]
+        """
+        return n_labels if self.whole else self.k or 1
 
     def at(self, k: int) -> Metric:
         """Return the same metric for lists of length ``k``."""
@@ -104,6 +121,26 @@ _ALL = (
     Metric("macro_precision@k", ranked.macro_precision_at_k, "ranking"),
     Metric("macro_recall@k", ranked.macro_recall_at_k, "ranking"),
     Metric("macro_f1@k", ranked.macro_f1_at_k, "ranking"),
+    Metric("one_error", whole.one_error, "ranking", False, group_rule="true_rows"),
+    Metric(
+        "coverage_error",
+        whole.coverage_error,
+        "ranking",
+        False,
+        group_rule="true_rows",
+        whole=True,
+        unit="labels",
+    ),
+    Metric(
+        "ranking_loss", whole.ranking_loss, "ranking", False, group_rule="true_rows", whole=True
+    ),
+    Metric(
+        "label_ranking_average_precision",
+        whole.label_ranking_average_precision,
+        "ranking",
+        group_rule="true_rows",
+        whole=True,
+    ),
 )
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
@@ -118,6 +155,7 @@ ALIASES: dict[str, str] = {
     "r@k": "recall@k",
     "n@k": "ndcg@k",
     "c@k": "coverage@k",
+    "lrap": "label_ranking_average_precision",
 }
 
 

@@ -59,7 +59,7 @@ class Scorer:
         if metric.needs == "sets":
             return metric(matched.Y, matched.widen_sets(model.predict_sets(X)), **options)
         # No more labels are ranked than the metric looks at, however many there are.
-        ranking = matched.widen_ranking(model.rank(X, metric.k))
+        ranking = matched.widen_ranking(model.rank(X, metric.depth(len(model.classes_))))
         return metric(matched.Y, ranking, **options)
 
     def _measure_probabilities(self, model: Any, X: Any, y: Any) -> float:

@@ -35,7 +35,13 @@ QUALITY = {
     "psp@5": "PSP@5",
     "ndcg@5": "nDCG@5",
 }
-BY_FREQUENCY = {"macro_f1": "macro F", "macro_recall": "macro recall", "psp@5": "PSP@5"}
+BY_FREQUENCY = {
+    "macro_f1": "macro F",
+    "macro_recall": "macro recall",
+    "psp@5": "PSP@5",
+    "recall@5": "R@5",
+    "ndcg@5": "nDCG@5",
+}
 PROBABILITIES = {"ece": "ECE", "ece_tail": "ECE, tail", "brier": "Brier"}
 COMMON_RULE = "cardinality"
 NAMES = ["method", "k", "rule"]

@@ -93,7 +93,7 @@ def watch_held_out(model: RMLS, data: TrainingSet) -> Validation | None:
 
     def measure() -> float:
         if metric.needs == "ranking":
-            return metric(rows.Y, model._rank(rows.X, metric.k or 5))
+            return metric(rows.Y, model._rank(rows.X, metric.depth(rows.n_labels)))
         rule = Cardinality(evidence.cardinality_threshold())
         return metric(rows.Y, model._decide(rows.X, rule).to_sets())
 
