@@ -276,3 +276,33 @@ def test_without_other_mass_none_is_made_up() -> None:
     assert ranking.rest is None
     assert ranking.top(1).rest is None
     assert Ranking.stack([ranking, ranking]).rest is None
+
+
+LONG = {
+    "falling": np.linspace(0.99, 0.2, 300),
+    "likely": np.random.default_rng(0).beta(8, 2, 300),
+    "sure": np.full(170, 0.999),
+    "unlikely": np.full(400, 0.1),
+    "mixed": np.concatenate([np.full(50, 0.9), np.full(250, 0.3)]),
+}
+
+
+@every_rule
+@pytest.mark.parametrize("chances", LONG.values(), ids=LONG)
+def test_the_size_is_the_best_one_also_among_hundreds_of_likely_labels(
+    name: str, chances: np.ndarray
+) -> None:
+    expected = expect_sizes(chances.astype(np.float32), name)
+    row = chances.astype(np.float32)[None, :]
+    size = int(RULES[name].select(Ranking.from_dense(row)).sum())
+    assert expected.max() - expected[size - 1] < WORST
+    assert size == np.argmax(expected > expected.max() - 1e-12) + 1
+
+
+def test_rows_of_all_lengths_are_decided_as_each_alone() -> None:
+    rng = np.random.default_rng(3)
+    block = rng.beta(2, 1, (6, 700)) * (np.arange(700) < [[5], [39], [41], [160], [161], [700]])
+    together = ExpectedF1().select(Ranking.from_dense(block)).sum(axis=1).ravel().tolist()
+    short = [row[row > 0][None, :] for row in block]
+    alone = [int(ExpectedF1().select(Ranking.from_dense(row)).sum()) for row in short]
+    assert np.asarray(together).ravel().tolist() == alone

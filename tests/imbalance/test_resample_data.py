@@ -76,3 +76,13 @@ def test_mlsmote_adds_a_row_for_every_row_of_a_minority_label(name: str) -> None
     together = Y_new[Y.shape[0] :].multiply(Y[sampler.sample_indices_[Y.shape[0] :]])
     assert (together.sum(axis=1) > 0).all()
     assert seeds.shape == made.shape
+
+
+def test_remedial_splits_every_row_of_enron_above_the_mean_scumble() -> None:
+    X, Y = data("enron").X, data("enron").Y
+    added = [
+        len(REMEDIAL(empty_copies=empty).fit_resample(X, Y)[1].indptr) - 1 - Y.shape[0]
+        for empty in (True, False)
+    ]
+    # The authors' code splits all 845; 776 of them have labels of one kind only.
+    assert added == [845, 845 - 776]

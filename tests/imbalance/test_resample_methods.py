@@ -361,19 +361,26 @@ def test_remedial_by_hand() -> None:
     # 13; MeanIR 5.67). SCUMBLE: {0, 1} 0.07, {0, 2} 0.32, {2, 3} 0.06; mean 0.06.
     rows = [{0}] * 6 + [{0, 1}] * 6 + [{0, 2}, {2, 3}]
     Y_mixed = np.array([[label in row for label in range(4)] for row in rows], dtype=int)
-    sampler = REMEDIAL()
+    sampler = REMEDIAL(empty_copies=False)
     _, Y_new = sampler.fit_resample(numbered(Y_mixed), Y_mixed)
     # Rows {0, 1} hold only frequent labels and row {2, 3} only rare ones: they stay.
     assert sampler.sample_indices_[14:].tolist() == [12]
     assert sets_of(Y_new)[12:] == [{0}, {2, 3}, {2}]
     assert sets_of(Y_new)[:12] == sets_of(Y_mixed)[:12]
+    # The authors' code splits all of them.
+    sampler = REMEDIAL()
+    _, Y_new = sampler.fit_resample(numbered(Y_mixed), Y_mixed)
+    found = sets_of(Y_new)
+    copies = dict(zip(sampler.sample_indices_[14:].tolist(), found[14:], strict=True))
+    assert found[6:14] == [*[{0, 1}] * 6, {0}, set()]
+    assert copies == {**{row: set() for row in range(6, 12)}, 12: {2}, 13: {2, 3}}
 
 
-@given(Y=problems(), threshold=st.sampled_from(["mean", 0.0, 0.2]))
+@given(Y=problems(), threshold=st.sampled_from(["mean", 0.0, 0.2]), empty_copies=st.booleans())
 def test_remedial_keeps_the_counts_and_splits_what_the_definition_says(
-    Y: sparse.csr_matrix, threshold: Any
+    Y: sparse.csr_matrix, threshold: Any, empty_copies: bool
 ) -> None:
-    sampler = REMEDIAL(threshold)
+    sampler = REMEDIAL(threshold, empty_copies=empty_copies)
     _, Y_new = sampler.fit_resample(numbered(Y), Y)
     assert counts_of(Y_new).tolist() == counts_of(Y).tolist()
     sets = sets_of(Y)
@@ -387,7 +394,7 @@ def test_remedial_keeps_the_counts_and_splits_what_the_definition_says(
     split = [
         row
         for row, labels in enumerate(sets)
-        if scores[row] > level + 1e-12 and labels & rare and labels - rare
+        if scores[row] > level + 1e-12 and (empty_copies or (labels & rare and labels - rare))
     ]
     assert sorted(sampler.sample_indices_[len(sets) :].tolist()) == split
     found = sets_of(Y_new)

@@ -24,6 +24,7 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("MLSMOTE", {"labels": "union", "sampling_strategy": 2.5}),
     ("MLSMOTE", {"labels": "intersection", "n_neighbors": 2}),
     ("REMEDIAL", {"threshold": 0.1}),
+    ("REMEDIAL", {"empty_copies": False}),
 ]
 IDS = [f"{name}{list(options.values()) or ''}" for name, options in SETTINGS]
 

@@ -14,8 +14,9 @@ from rmls.decide.rules import Rule
 
 Floats = NDArray[np.float64]
 
-# Correct to the last digits (docs/decisions.md).
-N_NODES = 24
+# Correct to the last digits for up to so many labels; twice the nodes for four times the labels
+# (docs/decisions.md).
+N_NODES, NODE_LABELS, MOST_DOUBLINGS = 24, 40, 5
 FEW = 0.02
 """Labels below this probability are counted by their sum alone."""
 
@@ -33,7 +34,8 @@ class _BestSize(Rule):
         Notes
         -----
         Labels that are not listed count with ``ranking.rest`` in the expected size of the truth.
-        24 visits of every entry, given that they are sorted.
+        24 visits of every entry of rows with up to 40 labels, given that they are sorted; 48 up
+        to 160, and so on.
         """
         from rmls.kernels.cpu.decide import expectation
 
@@ -42,7 +44,8 @@ class _BestSize(Rule):
         sizes = np.zeros(ranking.n_samples, dtype=np.int64)
         scores = ranking.scores.astype(np.float64)
         best_sizes = getattr(expectation, self._kernel)
-        best_sizes(ranking.indptr, scores, rest.astype(np.float64), *_quadrature(), sizes)
+        rest = rest.astype(np.float64)
+        best_sizes(ranking.indptr, scores, rest, _nodes_for(ranking.lengths + rest), sizes)
         return ranking.positions < np.repeat(sizes, ranking.lengths)
 
     def lowest(self, block: NDArray[np.float32]) -> Any:
@@ -64,8 +67,8 @@ class ExpectedF1(_BestSize):
     Notes
     -----
     Exact for labels that are independent given the row: the expectation over all truths is an
-    integral that 24 nodes compute, and the best set consists of the most probable labels. A truth
-    without labels counts 0, as in `rmls.metrics`.
+    integral, computed to the last digits, and the best set consists of the most probable labels. A
+    truth without labels counts 0, as in `rmls.metrics`.
 
     Examples
     --------
@@ -105,9 +108,21 @@ class ExpectedJaccard(_BestSize):
         return 0.4 * best / (1 + mass)
 
 
-@lru_cache(maxsize=1)
-def _quadrature() -> tuple[Floats, Floats]:
-    """Return nodes and weights of Gauss and Legendre on [0, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
+def _nodes_for(n_labels: Floats) -> Any:
+    """Return the nodes for rows with so many labels that count."""
+    from rmls.kernels.cpu.decide.expectation import Nodes
+
+    # Nodes lie 1 / q^2 apart at t = 1, where the integrand is 1 / n wide: q grows with sqrt(n).
+    doublings = np.ceil(np.log2(np.maximum(n_labels / NODE_LABELS, 1)) / 2).astype(np.int64)
+    rules = np.minimum(doublings, MOST_DOUBLINGS)
+    return Nodes(*_quadratures(int(rules.max(initial=0)) + 1), rules)
+
+
+@lru_cache(maxsize=MOST_DOUBLINGS + 1)
+def _quadratures(n_rules: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Return nodes and weights of Gauss and Legendre on [0, 1], each rule of twice the nodes."""
+    both = [np.polynomial.legendre.leggauss(N_NODES << rule) for rule in range(n_rules)]
+    starts = np.cumsum([0, *(len(nodes) for nodes, _ in both)])
     # From [-1, 1] to [0, 1], where 1/(k + n) is the integral of t^(k + n - 1).
-    return (nodes + 1) / 2, weights / 2
+    places = np.concatenate([(nodes + 1) / 2 for nodes, _ in both])
+    return places, np.concatenate([weights / 2 for _, weights in both]), starts

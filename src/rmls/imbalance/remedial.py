@@ -9,7 +9,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from rmls.core.errors import InputError
-from rmls.core.options import check_number
+from rmls.core.options import check_number, flag
 from rmls.imbalance.minority import find_sides
 from rmls.imbalance.resampling import Changes, Csr, Indices, Resampler
 from rmls.imbalance.statistics import scumble_per_row
@@ -30,6 +30,9 @@ class REMEDIAL(Resampler):
     threshold : "mean" or float, default="mean"
         The SCUMBLE above which a row is split; the mean in the papers. SCUMBLE lies between 0
         and 1.
+    empty_copies : bool, default=True
+        Whether a row whose labels are all of one kind is split as well, as the authors' code does:
+        one of the two then has no label. False leaves such a row as it is.
     random_state : int, RandomState or None, default=0
         Changes nothing: no row is drawn. Every resampler takes it.
 
@@ -40,9 +43,8 @@ class REMEDIAL(Resampler):
 
     Notes
     -----
-    What the papers leave open: a row above the threshold whose labels are all of one kind stays as
-    it is. A literal reading would add a copy of it without any label, which says of these features
-    that nothing applies to them.
+    A copy without labels says of its features that nothing applies to them; ``empty_copies=False``
+    spares a learner that. On Enron 845 rows are above the mean, 776 of them of one kind.
 
     The split helps methods that learn from labels one by one or from their neighbourhood; it takes
     from all methods what they could learn about which labels occur together.
@@ -64,11 +66,15 @@ class REMEDIAL(Resampler):
     ([7.0, 7.0], [['law'], ['tax']])
     """
 
-    def __init__(self, threshold: float | str = "mean", *, random_state: Any = 0) -> None:
+    def __init__(
+        self, threshold: float | str = "mean", *, empty_copies: bool = True, random_state: Any = 0
+    ) -> None:
         self.threshold = threshold
+        self.empty_copies = empty_copies
         self.random_state = random_state
 
     def _check_options(self) -> None:
+        flag().check("empty_copies", self.empty_copies)
         if isinstance(self.threshold, str):
             if self.threshold != "mean":
                 raise InputError(f"threshold must be 'mean' or a number; got {self.threshold!r}.")
@@ -80,9 +86,10 @@ class REMEDIAL(Resampler):
         scores = scumble_per_row(Y)
         level: Any = scores.mean() if self.threshold == "mean" else self.threshold
         rare = Y @ minority.astype(np.int32)
-        mixed = (rare > 0) & (rare < np.diff(Y.indptr))
         # A row at the level stays, whatever rounding makes of both.
-        split = (scores > level + ROUNDING) & mixed
+        split = scores > level + ROUNDING
+        if not self.empty_copies:
+            split &= (rare > 0) & (rare < np.diff(Y.indptr))
         # Which side an assignment goes to: its row is split and its label is rare.
         of_row = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
         moved = split[of_row] & minority[Y.indices]

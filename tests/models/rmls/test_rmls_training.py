@@ -368,3 +368,16 @@ def test_without_an_intercept_no_bias_is_learned(batch_size: int) -> None:
     assert not model.decision_function(np.zeros((1, X.shape[1]))).any()
     assert model.score(X, Y) >= 0.95
     assert RMLS(8, batch_size=batch_size).fit(X, Y).label_bias_.any()
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 8}, {"accumulators": "element"}], ids=str)
+def test_labels_whose_gradient_is_thinned_pay_the_penalty(options: dict[str, Any]) -> None:
+    data = make_longtail(1500, 300, 120, labels_per_row=3.0)
+    common: dict[str, Any] = {"l2": 0.01, "calibration": None, "max_iter": 5, **options}
+    whole, thinned = (
+        RMLS(12, gradient_floor=floor, **common).fit(data.X, data.Y) for floor in (0.0, 0.05)
+    )
+    lengths = [np.linalg.norm(model.label_vectors_) for model in (whole, thinned)]
+    assert lengths[1] == pytest.approx(lengths[0], rel=0.03)
+    free = RMLS(12, gradient_floor=0.05, **{**common, "l2": 0.0}).fit(data.X, data.Y)
+    assert lengths[0] < 0.95 * np.linalg.norm(free.label_vectors_)

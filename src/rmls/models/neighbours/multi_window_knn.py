@@ -69,7 +69,9 @@ class MultiWindowKNN(MultiLabelEstimator):
     -----
     Similarity and votes are those of `KNN`: the cosine, weighted votes, and one more vote for the
     frequency of the label in all rows so far, which is also the score where no row of the windows
-    is similar. With windows for all rows the scores are those of `KNN`.
+    is similar. With windows for all rows the scores are those of `KNN`, unless rows tie for the
+    last place among the neighbours: the earlier one votes here, in `KNN` an order of their features
+    decides, because there the order of the rows must not matter.
     In `fit` equal rows count once, with their weights added, where the first of them stands.
     `fit` sets the thresholds on its last rows, up to 10,000, each without its own vote;
     `partial_fit` on the new rows before they are learned, for the labels that occur there. A label

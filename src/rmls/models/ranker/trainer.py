@@ -213,7 +213,9 @@ class StageTrainer:
 def make_members(ranker: Any, n_rows: int) -> list[RMLS]:
     """Return the settings of the representations, with as many passes on parts of the rows."""
     first = read_seed(ranker.random_state)
-    model = RMLS(ranker.n_components, max_iter=ranker.max_iter, **REPRESENTATION)
+    # More than RMLS alone takes: vectors that only propose may be short (docs/ranker.md).
+    l2 = min(max(0.001, 5.0 / n_rows), 0.01)
+    model = RMLS(ranker.n_components, max_iter=ranker.max_iter, l2=l2, **REPRESENTATION)
     if ranker.representation is not None:
         model = clone(ranker.representation)
     fixed = {
@@ -223,10 +225,8 @@ def make_members(ranker: Any, n_rows: int) -> list[RMLS]:
         "verbose": ranker.verbose,
         "device": ranker.device,
     }
-    return [
-        clone(model).set_params(random_state=first + number, **fixed)
-        for number in range(ranker.n_models)
-    ]
+    seeds = range(first, first + ranker.n_models)
+    return [clone(model).set_params(random_state=seed, **fixed) for seed in seeds]
 
 
 def train_representation(

@@ -74,8 +74,8 @@ class RMLS(GivesProbabilities, RMLSOptions, MultiLabelEstimator):
     fit_intercept : bool, default=True
         Whether rows' vectors and scores have biases; the paper's equations have none.
     l2 : float or "auto", default="auto"
-        Weight of the squared norms (lambda in the paper). ``"auto"`` is 0.001, more on data of
-        fewer than 5,000 rows: ``5 / n_samples``, at most 0.01.
+        Weight of the squared norms (lambda in the paper). ``"auto"`` is 0.0001, more on data of
+        fewer than 9,300 rows: ``90 / n_samples ** 1.5``, at most 0.004.
     max_feature_norm, max_label_norm : float or None, default=None
         Bounds on ``||W||_F^2`` and every ``||l_j||^2`` (C1 and C2, which may be an array): the
         paper's other regularisation.

@@ -95,22 +95,49 @@ def make_scratch(shape, batch_size, max_features, max_labels):
     )
 
 
+# Of the labels whose slope is rounded to 0 one in 2^4 pays the penalty, that of 2^4 visits.
+HALVINGS = 4
+SELDOM = np.uint64((1 << HALVINGS) - 1)
+
+
 @njit(cache=True, inline="always")
 def thin_slope(slope, floor, key, position):
-    """Round a small slope at random to 0 or ``floor``, keeping its mean.
+    """Round a small slope at random to 0 or ``floor``, keeping its mean; also returns 40 bits.
 
     Most sampled labels are already right and hardly move anything; this skips most of their work.
-    With a slope of size g it returns ``floor`` with probability g / floor: g on average.
+    With a slope of size g it returns ``floor`` with probability g / floor: g on average. The bits
+    are those of the draw that were not used, 0 where nothing was drawn.
     """
     size = abs(slope)
     if size >= floor:
-        return slope
+        return slope, np.uint64(0)
     # The 24 bits that a float32 holds, from a draw of its own: not one that chose the label.
     draw = mix(key ^ (np.uint64(position + 1) * GOLDEN))
     uniform = np.float32(draw >> np.uint64(40)) * np.float32(2.0**-24)
     if uniform * floor >= size:
-        return np.float32(0.0)
-    return floor if slope > 0 else -floor
+        return np.float32(0.0), draw
+    return (floor if slope > 0 else -floor), draw
+
+
+@njit(cache=True, fastmath=True)
+def pay_penalty(theta, acc, row, rate, decay, bits, elementwise):
+    """Take the step of the penalty alone on ``theta[row]``.
+
+    AdaGrad by row takes ``2**HALVINGS`` steps at once, because it is asked as seldom; a single one
+    where ``bits`` are 0, which says that nothing was drawn.
+    """
+    if elementwise:
+        for q in range(theta.shape[1]):
+            gradient = decay * theta[row, q]
+            acc[row, q] += gradient * gradient
+            theta[row, q] -= rate * gradient / np.sqrt(acc[row, q])
+        return
+    left = max(np.float32(1.0) - rate / np.sqrt(acc[row, 0]) * decay, np.float32(0.0))
+    if bits != 0:
+        for _ in range(HALVINGS):
+            left *= left
+    for q in range(theta.shape[1]):
+        theta[row, q] *= left
 
 
 @njit(cache=True, fastmath=True, error_model="numpy")
@@ -153,8 +180,13 @@ def step_labels(labels, n_relevant, visit, params, acc, objective, rate, scratch
         if measured:
             loss += scale * value_of_loss(loss_kind, score, target, focus)
         slope = scale * slope_of_loss(loss_kind, score, target, focus)
-        slope = thin_slope(slope, scale * floor, key, position)
+        slope, bits = thin_slope(slope, scale * floor, key, position)
         if slope == 0:
+            # The penalty is due all the same; a call for every label would cost what is saved.
+            if decay > 0 and not online:
+                slot_of(label, slots, touched)
+            elif decay > 0 and (elementwise or bits & SELDOM == 0):
+                pay_penalty(L, acc_L, label, rate, decay, bits, elementwise)
             continue
         # Before the label moves: the gradient in h belongs to the vector that gave the score.
         add_scaled_row(grad_h, slope, L, label)
