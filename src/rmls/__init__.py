@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         RMLS,
         WSABIE,
         AllIrrelevant,
+        AveragedRMLS,
         BinaryRelevance,
         Calibrated,
         FaIE,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AllIrrelevant": "rmls.models",
+    "AveragedRMLS": "rmls.models",
     "BinaryRelevance": "rmls.models",
     "BMLPL": "rmls.models",
     "Calibrated": "rmls.models",
@@ -105,6 +107,7 @@ __all__ = [
     "RMLS",
     "WSABIE",
     "AllIrrelevant",
+    "AveragedRMLS",
     "BinaryRelevance",
     "Calibrated",
     "Dataset",

@@ -26,12 +26,14 @@ FAST_BY_NAME: dict[str, dict[str, Any]] = {
     "Calibrated": {"estimator": INNER},
     "GFM": {"estimator": INNER},
     "Resampled": {"estimator": INNER, "calibration": None},
+    "AveragedRMLS": {"estimator": INNER, "n_estimators": 2, "calibration": None},
 }
 # The estimator that is asked everything. The others read their input by the same methods, which
 # `test_model_input` makes sure of, and are asked a few questions each.
 MODEL = "RMLS"
 # Methods that draw a random number for every label: other labels, other draws.
 DRAWS_PER_LABEL = (
+    "AveragedRMLS",
     "BMLPL",
     "COCOA",
     "CS",

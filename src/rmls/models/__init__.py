@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rmls.models.ranker.ranker import RMLSRanker
     from rmls.models.rmls.rmls import RMLS
     from rmls.models.text.text_ranker import TextRanker
+    from rmls.models.wrappers.averaged import AveragedRMLS
     from rmls.models.wrappers.calibrated import Calibrated
     from rmls.models.wrappers.gfm import GFM
     from rmls.models.wrappers.resampled import Resampled
@@ -43,6 +44,7 @@ HOMES = {
     "RMLS": "rmls.rmls",
     "WSABIE": "embedding.wsabie",
     "AllIrrelevant": "baselines.all_irrelevant",
+    "AveragedRMLS": "wrappers.averaged",
     "BinaryRelevance": "lsdr.binary_relevance",
     "Calibrated": "wrappers.calibrated",
     "FaIE": "lsdr.faie",
@@ -71,6 +73,7 @@ __all__ = [
     "RMLS",
     "WSABIE",
     "AllIrrelevant",
+    "AveragedRMLS",
     "BinaryRelevance",
     "Calibrated",
     "FaIE",

@@ -41,7 +41,7 @@ ROUNDING = frozenset(
 
 
 # Estimators whose ``decision`` is "f1" by default.
-EXPECTING = frozenset({"Calibrated", "GFM", "RMLS", "RMLSRanker", "Resampled"})
+EXPECTING = frozenset({"AveragedRMLS", "Calibrated", "GFM", "RMLS", "RMLSRanker", "Resampled"})
 
 
 class Setting(NamedTuple):
@@ -115,6 +115,13 @@ def summarise(records: Iterable[Record]) -> list[Summary]:
 def run_of(record: Record) -> tuple[int, int]:
     """Return seed and fold of a result: what the results of one setting differ in."""
     return record["config"]["seed"], record["config"]["fold"]
+
+
+def test_ratio(records: Iterable[Record]) -> float:
+    """Return the test rows per training row of some runs, on average; 0 where no size is known."""
+    sizes = [record["data"] for record in records if record["data"]]
+    ratios = [one["n_test"] / one["n_train"] for one in sizes if one["n_train"]]
+    return sum(ratios) / len(ratios) if ratios else 0.0
 
 
 def setting_of(record: Record) -> Setting:

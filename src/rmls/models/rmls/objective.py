@@ -51,6 +51,7 @@ OPTIONS: dict[str, Option] = {
     "sampler_power": number(),
     "sampler_mix": share(ends=True),
     "replacement": Option("True, False or 'union'", _replaces).or_auto(),
+    "redraw": flag(),
     "log_q": flag(),
     "loss": choice(*LOSSES),
     "focus_relevant": number().or_auto(),
@@ -90,6 +91,7 @@ class RMLSOptions:
     sampler_power: float
     sampler_mix: float
     replacement: bool | str
+    redraw: bool
     log_q: bool
     loss: str
     focus_relevant: float | str
@@ -199,7 +201,8 @@ def make_objective(model: Any, space: LabelSpace, totals: Totals, backend: Backe
         sampler=make_sampler(model, totals, space.is_single, backend),
         l2=np.float32(l2),
         max_label_norm=label_bounds(model.max_label_norm, model.label_norm_power, totals.positives),
-        gradient_floor=np.float32(model.gradient_floor),
+        # The same draws would round the same slopes in every pass.
+        gradient_floor=np.float32(model.gradient_floor if model.redraw else 0.0),
         label_weight=label_weights(model.class_weight, space, totals),
         elementwise=model.accumulators == "element",
         intercept=bool(model.fit_intercept),

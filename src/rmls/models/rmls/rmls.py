@@ -61,6 +61,9 @@ class RMLS(GivesProbabilities, RMLSOptions, MultiLabelEstimator):
         Whether a row may draw a label twice; ``"auto"`` only where shares differ. Without, the
         samplers by frequency drop what comes again. ``"union"`` is Algorithm 1 of the paper: as
         many draws with replacement as labels are wanted, and each label once.
+    redraw : bool, default=True
+        Whether every visit of a row draws anew. False keeps one sample of every row, and thins no
+        gradients; see `AveragedRMLS`.
     log_q : bool, default=False
         Whether the loss is corrected for the rates of sampling, so that ``sigmoid(score)`` is the
         probability (logistic loss only).
@@ -187,6 +190,7 @@ class RMLS(GivesProbabilities, RMLSOptions, MultiLabelEstimator):
         sampler_power: float = 0.5,
         sampler_mix: float = 0.5,
         replacement: bool | str = "auto",
+        redraw: bool = True,
         log_q: bool = False,
         loss: str = "logistic",
         focus_relevant: float | str = "auto",

@@ -236,11 +236,18 @@ def bound_batch(batch_size: int, data: TrainingSet) -> int:
 
 
 def plan_visits(
-    data: TrainingSet, seed: int, number: int, rates: tuple[float, float], batch_size: int
+    data: TrainingSet,
+    seed: int,
+    number: int,
+    rates: tuple[float, float],
+    batch_size: int,
+    *,
+    redraw: bool = True,
 ) -> Visits:
     """Lay out one pass: a row of weight w is visited ceil(w) times (at most 16) with equal weight.
 
-    An integer weight is thus the same as repeating the row.
+    An integer weight is thus the same as repeating the row. Without ``redraw`` every row has the
+    keys of its own in all passes, and so the same draws.
     """
     times = count_visits(data.weights)
     repeated = np.repeat(np.arange(len(times)), times)
@@ -249,6 +256,10 @@ def plan_visits(
     order = rng.permutation(len(repeated))
     # A key for each visit: its draws do not depend on the thread that makes it.
     keys = rng.integers(0, 2**64, size=len(repeated), dtype=np.uint64)
+    if not redraw:
+        # Beyond the keys of all passes and of the first parameters.
+        fixed = np.random.Generator(np.random.Philox(key=[seed, 2**33]))
+        keys = fixed.integers(0, 2**64, size=len(repeated), dtype=np.uint64)[order]
     visited = repeated[order]
     weights = (data.weights / times)[visited].astype(np.float32)
     first_rate, last_rate = (float(rate) for rate in rates)

@@ -121,12 +121,15 @@ class Training:
         Normalised.
     state : Sgd
     batch_size : int
+    redraw : bool
+        Whether every pass makes draws of its own.
     """
 
     passes: Passes
     data: TrainingSet
     state: Sgd
     batch_size: int
+    redraw: bool = True
 
     @classmethod
     def of(cls, options: Any, state: Sgd, settled: Settled, data: TrainingSet) -> Training:
@@ -142,7 +145,7 @@ class Training:
             n_threads=training_threads(options.n_jobs, data, int(options.n_components)),
             max_feature_norm=options.max_feature_norm,
         )
-        return cls(passes, data, state, batch_size)
+        return cls(passes, data, state, batch_size, options.redraw)
 
     def run_pass(self, number: int, rates: tuple[float, float], tick: Tick | None = None) -> float:
         """Visit every row once, in random order; returns the mean loss of a row (of some 2,000).
@@ -156,7 +159,9 @@ class Training:
         tick : callable, optional
             Called with the share of the pass that is done.
         """
-        visits = plan_visits(self.data, self.state.seed, number, rates, self.batch_size)
+        visits = plan_visits(
+            self.data, self.state.seed, number, rates, self.batch_size, redraw=self.redraw
+        )
         loss, weight = self.passes.run(visits, tick)
         _require_finite(loss)
         # Weights below the range of float32 count for nothing.
