@@ -209,8 +209,8 @@ def test_the_summary_names_the_best_method(tmp_path: Path) -> None:
     both = "RMLS, k = 25 and RMLS, k = 50"
     assert f"Label sets of rows: {both} on enron (0.610)" in said
     text = (tmp_path / "report.md").read_text("utf-8")
-    row = f"|  | F | {both} | PLST · cardinality, k = 25 | **0.610 ± 0.010** | +0.100 | 3 of 3 |"
-    assert row in text
+    row = f"|  | F | {both} | PLST · cardinality, k = 25 | **0.610 ± 0.010** | +0.100 | "
+    assert f"{row}\\[+0.100, +0.100\\] | 3 of 3 |" in text
 
 
 def test_the_summary_leads_with_who_wins_for_head_torso_and_tail(tmp_path: Path) -> None:
@@ -231,12 +231,17 @@ def test_the_summary_leads_with_who_wins_for_head_torso_and_tail(tmp_path: Path)
     assert parts[1].lines == [
         ("Head, the frequent labels", ": RMLS on a (0.500) and b (0.500)"),
         ("Torso", ": nobody finds any on a (0.000) and b (0.000)"),
-        ("Tail, the rare labels", ": KNN on a (0.633) and b (0.633)"),
+        (
+            "Tail, the rare labels",
+            ": KNN on a (0.633, lead within noise) and b (0.633, lead within noise)",
+        ),
         ("Label sets of rows", ": RMLS on a (0.500) and b (0.500)"),
     ]
     page = page_of(tmp_path, records, {"study": "grid"})
     text = (tmp_path / "report.md").read_text("utf-8")
-    assert "| macro F, tail | KNN | RMLS | **0.633 ± 0.462** | +0.133 | 2 of 3 |" in text
+    # ± t(0.975, 2) · 0.462 · sqrt(1/3 + 20/80).
+    lead = "+0.133 | \\[-1.384, +1.651\\] | 2 of 3 |"
+    assert f"| macro F, tail | KNN | RMLS | **0.633 ± 0.462** | {lead}" in text
     first = next(page.iter("section"))
     assert [item.tag for item in first][1:3] == ["p", "ul"]
 

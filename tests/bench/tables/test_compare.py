@@ -12,9 +12,10 @@ from record_samples import make_record
 from scipy import stats
 
 from rmls.bench.run.records import Record
-from rmls.bench.tables.compare import Change, Comparison, SettingChange, compare, t_interval
+from rmls.bench.tables.compare import Change, Comparison, SettingChange, compare
 from rmls.bench.tables.comparison_tables import comparison_tables
 from rmls.core.errors import InputError
+from rmls.report.intervals import resampled_estimate
 from rmls.report.tables import Table
 
 
@@ -80,9 +81,20 @@ def test_the_interval_is_that_of_the_paired_t_test(n_folds: int) -> None:
         for side in (after, before)
     ]  # type: ignore[index]
     test = stats.ttest_rel(*values)
-    assert change.interval == pytest.approx(tuple(test.confidence_interval(0.95)))
+    # Of runs that share no rows; those of a study share them, and the interval is wider.
+    alone = Change.of(values[1], values[0])
+    assert alone is not None
+    assert alone.interval == pytest.approx(tuple(test.confidence_interval(0.95)))
+    assert alone.p_value == pytest.approx(test.pvalue)
     assert change.difference == pytest.approx(np.mean(steps))
-    assert change.excludes_zero == (test.pvalue < 0.05)
+    assert alone.excludes_zero == (test.pvalue < 0.05)
+    low, high = test.confidence_interval(0.95)
+    # 80 training and 20 test rows: 1/J + 20/80 in the place of 1/J.
+    factor = np.sqrt((1 / n_folds + 0.25) * n_folds)
+    assert change.interval is not None
+    assert np.diff(change.interval)[0] == pytest.approx((high - low) * factor)
+    assert sum(change.interval) == pytest.approx(low + high)
+    assert change.excludes_zero == (change.p_value is not None and change.p_value < 0.05)
 
 
 def test_pairs_see_what_means_would_hide() -> None:
@@ -281,6 +293,29 @@ def test_an_unknown_metric_is_one_sentence() -> None:
 
 
 def test_an_interval_needs_two_values() -> None:
-    assert t_interval([]) is None
-    assert t_interval([1.0]) is None
-    assert t_interval([1.0, 1.0]) == (1, 1)
+    assert resampled_estimate([]) is None
+    assert resampled_estimate([1.0]) is None
+    same = resampled_estimate([1.0, 1.0], 0.25)
+    assert same is not None
+    assert (same.interval, same.p_value, same.excludes_zero) == ((1, 1), 0, True)
+    nothing = resampled_estimate([0.0, 0.0])
+    assert nothing is not None
+    assert (nothing.p_value, nothing.excludes_zero) == (1, False)
+
+
+def test_corrected_intervals_cover_the_truth_where_folds_share_rows() -> None:
+    # The error of a mean as predictor: its expectation is 1 + 1/n, known for every training size.
+    rng = np.random.default_rng(0)
+    covered = {0.0: 0, 0.25: 0}
+    for _ in range(400):
+        values = rng.normal(size=50)
+        figures = []
+        for fold in range(5):
+            test = np.arange(50) % 5 == fold
+            figures.append(float(np.mean((values[test] - values[~test].mean()) ** 2)))
+        for ratio in covered:
+            found = resampled_estimate(figures, ratio)
+            assert found is not None
+            covered[ratio] += found.low <= 1 + 1 / 40 <= found.high
+    assert covered[0.25] / 400 > 0.95
+    assert covered[0.0] < covered[0.25]

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from rmls.bench.pages.series import METRIC_NAMES, Results, Series, components
 from rmls.bench.run.records import Record
-from rmls.bench.tables.summary import Summary, run_of
+from rmls.bench.tables.summary import Summary, run_of, test_ratio
 from rmls.report.averages import Average, format_average
 from rmls.report.content import Bullets, Part
-from rmls.report.numbers import MISSING, format_difference
+from rmls.report.intervals import Estimate, resampled_estimate
+from rmls.report.numbers import MISSING, format_difference, format_interval
 from rmls.report.tables import Table, TableCell, table_row
 
 INTRODUCTION = (
@@ -18,8 +19,11 @@ INTRODUCTION = (
     "says by how much and in how many runs."
 )
 NOTE = (
-    "Ahead of: the best other method. Lead: the difference of the means. Runs: in how many of the "
-    "runs that both have the winner is ahead; a lead in half of them may be chance."
+    "Ahead of: the best other method. Lead: the difference of the means. "
+    "Interval: 95 % of the lead, paired by run and corrected for the rows that folds share (Nadeau "
+    "and Bengio); where it holds 0 the lead may be chance, and the lines above say 'within noise'. "
+    "The winner is chosen by the same figures, so that leads are a little too large. Runs: in how "
+    "many of them the winner is ahead."
 )
 NOBODY = "nobody finds any"
 # Means of equal figures may differ in the last bits of a sum.
@@ -133,6 +137,9 @@ def _lines(results: Results, wins: list[Win]) -> list[tuple[str, str]]:
         for win in wins:
             if win.subject == subject:
                 figure = f"{win.first[0].average.mean:.3f}"
+                lead = _lead_of(win)
+                if lead is not None and not lead.excludes_zero:
+                    figure += ", lead within noise"
                 said = f"{results.block_name(*win.block)} ({figure})"
                 places.setdefault(win.winner, []).append(said)
         said = "; ".join(f"{name} on {_listed(where)}" for name, where in places.items())
@@ -155,20 +162,33 @@ def _table(results: Results, wins: list[Win]) -> Table:
                 *_lead(win),
             )
         )
-    columns = ["data set", "metric", "best", "ahead of", "figure", "lead", "runs"]
+    columns = ["data set", "metric", "best", "ahead of", "figure", "lead", "95 % interval", "runs"]
     return Table("Who wins", columns, rows, NOTE, n_names=4)
 
 
 def _lead(win: Win) -> list[str]:
-    """Return the difference to the second, and the runs in which the winner is ahead."""
+    """Return the difference to the second, its interval, and the runs in which it is ahead."""
     best, second = win.first[0], win.second
     if second is None:
-        return [MISSING] * 2
-    ours, theirs = (_by_run(entry.summary, win.subject) for entry in (best, second))
-    both = ours.keys() & theirs.keys()
-    ahead = sum(ours[run] > theirs[run] for run in both)
+        return [MISSING] * 3
+    steps = _differences(win)
+    found, ahead = _lead_of(win), sum(step > 0 for step in steps)
     lead = format_difference(best.average.mean - second.average.mean)
-    return [lead, f"{ahead} of {len(both)}" if both else MISSING]
+    interval = format_interval(found.interval if found else None)
+    return [lead, interval, f"{ahead} of {len(steps)}" if steps else MISSING]
+
+
+def _differences(win: Win) -> list[float]:
+    """Return how far the winner is ahead in every run that both have."""
+    if win.second is None:
+        return []
+    ours, theirs = (_by_run(entry.summary, win.subject) for entry in (win.first[0], win.second))
+    return [ours[run] - theirs[run] for run in sorted(ours.keys() & theirs.keys())]
+
+
+def _lead_of(win: Win) -> Estimate | None:
+    """Return the lead with its interval, None for fewer than two runs."""
+    return resampled_estimate(_differences(win), test_ratio(win.first[0].summary.records))
 
 
 def _by_run(summary: Summary, subject: Subject) -> dict[tuple[int, int], float]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,18 +17,16 @@ from rmls.bench.tables.summary import (
     known_metric,
     run_of,
     setting_of,
+    test_ratio,
 )
 from rmls.core.errors import InputError
 from rmls.report.averages import Average
+from rmls.report.intervals import NOISE, resampled_estimate
 from rmls.report.numbers import MISSING
 
 METRICS = ("example_f1", "hamming_loss", "macro_f1", "precision@5", "psp@5")
 RATIOS = ("train_seconds", "predict_seconds", "peak_memory")
 """Costs that are compared by their ratio, whatever metrics are asked for."""
-
-LEVEL = 0.95
-# What summing in another order changes is no difference.
-NOISE = 1e-12
 
 Pair = tuple[Record, Record]
 
@@ -37,8 +34,10 @@ Pair = tuple[Record, Record]
 class Change(NamedTuple):
     """A metric before and after, over the pairs of results that have it.
 
-    ``difference`` is the mean of after minus before; ``interval`` covers it with 95 %, None for a
-    single pair. ``ratio`` is the median of after to before, None where a value before is 0.
+    ``difference`` is the mean of after minus before; ``interval`` covers it with 95 %, corrected
+    for rows that runs share (`rmls.report.intervals`), None for a single pair. ``p_value`` is that
+    of the same paired test. ``ratio`` is the median of after to before, None where a value before
+    is 0.
     """
 
     before: Average
@@ -46,6 +45,7 @@ class Change(NamedTuple):
     difference: float
     interval: tuple[float, float] | None
     ratio: float | None
+    p_value: float | None = None
 
     @property
     def excludes_zero(self) -> bool:
@@ -55,8 +55,12 @@ class Change(NamedTuple):
         return self.interval[0] > 0 or self.interval[1] < 0
 
     @classmethod
-    def of(cls, before: Sequence[float], after: Sequence[float]) -> Change | None:
+    def of(
+        cls, before: Sequence[float], after: Sequence[float], test_ratio: float = 0.0
+    ) -> Change | None:
         """Return the change between paired values, None where there are none.
+
+        ``test_ratio`` are the test rows per training row of a run, 0 where runs share none.
 
         Examples
         --------
@@ -70,7 +74,9 @@ class Change(NamedTuple):
         old, new = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
         # The median: one run that waited for the disk must not move it.
         ratio = float(np.median(new / old)) if (old > 0).all() else None
-        return cls(first, second, float((new - old).mean()), t_interval(new - old), ratio)
+        found = resampled_estimate(new - old, test_ratio)
+        interval, p_value = (found.interval, found.p_value) if found else (None, None)
+        return cls(first, second, float((new - old).mean()), interval, ratio, p_value)
 
 
 @dataclass(frozen=True)
@@ -132,8 +138,8 @@ def compare(
     Notes
     -----
     Results are paired by their key, then by configuration apart from threads. The interval is
-    that of Student's t over the pairs of a setting. Folds share training rows, so it is narrower
-    than it should be; and of twenty intervals over nothing, one excludes zero.
+    the corrected resampled one of Nadeau and Bengio over the pairs of a setting, because folds
+    share training rows; of twenty intervals over nothing, one excludes zero.
 
     Examples
     --------
@@ -166,26 +172,6 @@ def compare(
         notes=_notes(origins, data),
         times_compare=not data and not _SAME_MACHINE & set(origins),
     )
-
-
-def t_interval(differences: Sequence[float] | np.ndarray[Any, Any]) -> tuple[float, float] | None:
-    """Return the interval of Student's t around the mean at 95 %, None for fewer than two values.
-
-    Examples
-    --------
-    >>> low, high = t_interval([1.0, 2.0, 3.0])
-    >>> round(low, 3), round(high, 3)
-    (-0.484, 4.484)
-    """
-    from scipy.stats import t
-
-    values = np.asarray(differences, dtype=np.float64)
-    if len(values) < 2:
-        return None
-    # mean ± t(0.975, n - 1) · s / √n
-    error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    half = float(t.ppf((1 + LEVEL) / 2, len(values) - 1)) * error
-    return float(values.mean()) - half, float(values.mean()) + half
 
 
 # -- pairs -----------------------------------------------------------------------------------------
@@ -237,7 +223,8 @@ def _change(pairs: list[Pair], name: str) -> Change | None:
     # In the order of the runs, so that sums do not depend on the order of the lines.
     values = [(_value(old, name), _value(new, name)) for old, new in sorted(pairs, key=_run)]
     known = [(old, new) for old, new in values if old is not None and new is not None]
-    return Change.of([old for old, _ in known], [new for _, new in known])
+    ratio = test_ratio([old for old, _ in pairs])
+    return Change.of([old for old, _ in known], [new for _, new in known], ratio)
 
 
 def _run(pair: Pair) -> tuple[int, int, int]:

@@ -43,8 +43,8 @@ def _metric_table(comparison: Comparison, metric: str) -> Table:
     table = Table(
         f"{COSTS.get(metric, metric)}, {direction} is better",
         [*names, "before", "after", "difference", "95 % interval", "pairs"],
-        note="Marked where the interval excludes zero. Folds share training rows, so intervals "
-        "are narrower than they should be; one in twenty excludes zero by chance.",
+        note="Marked where the interval excludes zero. Intervals are paired by run and corrected "
+        "for the rows that folds share (Nadeau and Bengio); one in twenty excludes zero by chance.",
         n_names=len(names),
     )
     write = format_amount if metric in COSTS else format_average
