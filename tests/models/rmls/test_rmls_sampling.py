@@ -284,3 +284,20 @@ def test_a_class_that_all_rows_have_is_certain_whatever_draws_the_others() -> No
     for options in ({"replacement": True}, {"sampler": "frequency"}, {}):
         model = RMLS(3, max_iter=2, **options).fit(X, np.zeros(3, int))
         np.testing.assert_allclose(model.predict_proba(X), 1.0)
+
+
+def test_the_correction_needs_labels_that_are_independent_given_the_features() -> None:
+    rng = np.random.default_rng(0)
+    effect = 1.5 * np.where(rng.random(6_000) < 0.5, 1.0, -1.0)
+    chances = 1 / (1 + np.exp(-np.linspace(-5, -3, 60) - effect[:, None]))
+    Y = (rng.random(chances.shape) < chances).astype(int)
+    X, mean = np.ones((len(Y), 1)), Y.mean(axis=0)
+
+    def offset(**draws: Any) -> float:
+        model = RMLS(**{**BASE, **draws}, log_q=True).fit(X, Y)
+        return float((model.decision_function(X[:1]) - np.log(mean / (1 - mean))).mean())
+
+    # As many draws as a row has labels tell of its effect; a fixed number hardly does, because the
+    # labels that are left to draw from are nearly as many in every row.
+    assert offset(negatives_per_positive=1, min_negatives=1) > 0.3
+    assert abs(offset(negatives_per_positive=0, min_negatives=3)) < 0.15
