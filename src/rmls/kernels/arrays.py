@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 LOSSES = ("logistic", "squared", "squared_hinge", "focal", "asymmetric")
 ACTIVATIONS = ("tanh", "linear", "relu")
@@ -109,21 +108,6 @@ class Pairs(NamedTuple):
     indptr: np.ndarray
     rows: np.ndarray
     n_relevant: np.ndarray
-
-    def take(self, labels: NDArray[np.int64]) -> tuple[Pairs, NDArray[np.int64]]:
-        """Return the pairs of some labels, and where they stand among all.
-
-        Examples
-        --------
-        >>> pairs = Pairs(np.array([0, 2, 5]), np.array([7, 8, 7, 8, 9]), np.array([1, 2]))
-        >>> some, places = pairs.take(np.array([1]))
-        >>> some.indptr.tolist(), some.rows.tolist(), places.tolist()
-        ([0, 3], [7, 8, 9], [2, 3, 4])
-        """
-        lengths = np.diff(self.indptr)[labels]
-        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        places = np.arange(indptr[-1]) + np.repeat(self.indptr[labels] - indptr[:-1], lengths)
-        return Pairs(indptr, self.rows[places], self.n_relevant[labels]), places
 
 
 class Problem(NamedTuple):

@@ -295,3 +295,19 @@ def join_vectors(parts: list[Vectors]) -> Vectors:
         np.asarray(np.mean([part.params.c for part in parts], axis=0), dtype=np.float32),
     )
     return Vectors(params, parts[0].activation, parts[0].device)
+
+
+def take_pairs(pairs: Pairs, labels: NDArray[np.int64]) -> tuple[Pairs, NDArray[np.int64]]:
+    """Return the pairs of some labels, and where they stand among all.
+
+    Examples
+    --------
+    >>> pairs = Pairs(np.array([0, 2, 5]), np.array([7, 8, 7, 8, 9]), np.array([1, 2]))
+    >>> some, places = take_pairs(pairs, np.array([1]))
+    >>> some.indptr.tolist(), some.rows.tolist(), places.tolist()
+    ([0, 3], [7, 8, 9], [2, 3, 4])
+    """
+    lengths = np.diff(pairs.indptr)[labels]
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    places = np.arange(indptr[-1]) + np.repeat(pairs.indptr[labels] - indptr[:-1], lengths)
+    return Pairs(indptr, pairs.rows[places], pairs.n_relevant[labels]), places

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from rmls.core.labels import LabelSpace
 from rmls.core.options import is_auto, read_seed
 from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
-from rmls.kernels.backend import Vectors, csr_arrays, get_backend, join_vectors
+from rmls.kernels.backend import Vectors, csr_arrays, get_backend, join_vectors, take_pairs
 from rmls.models.ranker.archive import LabelWeights, index_type, round_vectors
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index
@@ -347,7 +347,7 @@ class ClassifierTrainer:
     ) -> SparseWeights:
         """Train on the marked rows; a second call adds rows, to labels that have few of them."""
         labels = self._labels_to_solve(rows)
-        (pairs, places), problem = self.pairs.take(labels), self._problem(rows)
+        (pairs, places), problem = take_pairs(self.pairs, labels), self._problem(rows)
         offsets = self.offsets[places] if len(self.offsets) else self.offsets
         problem = problem._replace(label_costs=self.label_costs[labels], offsets=offsets)
         duals = self.duals[places]
