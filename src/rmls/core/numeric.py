@@ -1,4 +1,4 @@
-"""The logistic function, softmax, and logistic regression by Newton's method."""
+"""The logistic function, softmax, logistic regression by Newton's method, rising curves."""
 
 from __future__ import annotations
 
@@ -78,6 +78,10 @@ class NewtonSteps(NamedTuple):
     tolerance: float = 1e-8
 
 
+# A probability of 3e-7, or 1 minus that.
+MAX_LOGIT = 15.0
+# In units of the deviation of the scores: a curve that keeps rising keeps their order.
+MIN_SLOPE = 0.01
 TO_THE_END = NewtonSteps()
 
 
@@ -146,3 +150,52 @@ def fit_logistic(
         if length < steps.tolerance:
             break
     return theta
+
+
+def fit_line(scores: Floats, total: Floats, positive: Floats) -> tuple[float, float]:
+    """Return slope and offset of the logits, by logistic regression.
+
+    A slope below 0.01 of the scale of the scores, where scores say nothing, is not taken; the
+    offset is then the best for that slope.
+    """
+    middle = float(np.average(scores, weights=total))
+    spread = float(np.sqrt(np.average((scores - middle) ** 2, weights=total)))
+    # At least one bin, where all scores are nearly equal.
+    spread = max(spread, float(scores[1] - scores[0]))
+    scaled = (scores - middle) / spread
+    rate = np.clip(positive.sum() / total.sum(), 1e-9, 1 - 1e-9)
+    start, one = float(np.log(rate / (1 - rate))), np.ones_like(scaled)
+    line = np.stack([scaled, one], axis=1)
+    slope, offset = fit_logistic(line, total, positive, start=[0.0, start])
+    if slope < MIN_SLOPE:
+        slope, known = MIN_SLOPE, MIN_SLOPE * scaled
+        (offset,) = fit_logistic(one[:, None], total, positive, start=[start], offset=known)
+    return float(slope / spread), float(offset - slope * middle / spread)
+
+
+def fit_curve(scores: Floats, total: Floats, positive: Floats, line: Floats) -> Floats:
+    """Return rising logits at the scores: pooled adjacent violators, straight in between.
+
+    Up to one pair on the ``line`` is added to every bin, a hundredth of what it holds, which keeps
+    the logits finite and the curve defined where there are no pairs. Beyond the outermost means
+    the curve rises with a tenth of the slope of the line, so that no two scores become equal.
+    """
+    weight = total + 1e-3 + np.minimum(1.0, 0.01 * total)
+    right = positive + (weight - total) * sigmoid(line)
+    blocks: list[tuple[float, float, float]] = []
+    # Pooled adjacent violators: a bin joins the ones before while its share is not above theirs.
+    # Every bin is pooled once: linear time.
+    for block in zip(scores * weight, right, weight, strict=True):
+        x, y, w = block
+        while blocks and blocks[-1][1] * w >= y * blocks[-1][2]:
+            last = blocks.pop()
+            x, y, w = x + last[0], y + last[1], w + last[2]
+        blocks.append((x, y, w))
+    pooled = np.asarray(blocks)
+    share = np.clip(pooled[:, 1] / pooled[:, 2], 1e-7, 1 - 1e-7)
+    logits = np.clip(np.log(share / (1 - share)), -MAX_LOGIT, MAX_LOGIT)
+    # The mean score of a block: straight lines between them rise where steps would tie scores.
+    knots = pooled[:, 0] / pooled[:, 2]
+    slope = 0.1 * (line[-1] - line[0]) / (scores[-1] - scores[0])
+    beyond = scores - np.clip(scores, knots[0], knots[-1])
+    return np.asarray(np.interp(scores, knots, logits) + slope * beyond, dtype=np.float64)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
-from rmls.core.numeric import fit_logistic, sigmoid
+from rmls.core.numeric import fit_curve, fit_line, fit_logistic, sigmoid
 from rmls.core.options import check_choice
 from rmls.core.ranking import Ranking
 from rmls.core.resources import on_one_thread
@@ -19,15 +19,15 @@ from rmls.core.sparse import as_label_csr, check_sparse
 METHODS = ("auto", "temperature", "platt", "isotonic")
 # Fewer positives would let a free curve follow their noise.
 OWN_CURVE_POSITIVES = 100
+# Labels of one frequency share a curve: of 1 to 3 rows, 4 to 9, and so on.
+GROUP_EDGES = np.array([1, 4, 10, 30, 100, 300])
+# Two numbers a group; the deviation of the one that stretches the curve, and what it is at least.
+GROUP_POSITIVES, TURN_DEVIATION, MIN_TURN = 30, 0.25, 0.1
 # A priori a label is within a factor of e of the common odds, two times out of three.
 BIAS_DEVIATION = 1.0
 NEWTON_STEPS = 25
-# A probability of 3e-7, or 1 minus that.
-MAX_LOGIT = 15.0
 # Numbers of a block of labels x bins: 512 kB of float64, which stays in the cache.
 CHUNK = 1 << 16
-# In units of the deviation of the scores: a curve that keeps rising keeps their order.
-MIN_SLOPE = 0.01
 Floats = NDArray[np.float64]
 
 # Two tables of float32: 8 MB, unless 24 bins a label are more.
@@ -132,7 +132,9 @@ class Calibration:
 
 
 @on_one_thread
-def fit_calibration(counts: ScoreCounts, method: str = "auto") -> Calibration:
+def fit_calibration(
+    counts: ScoreCounts, method: str = "auto", label_counts: ArrayLike | None = None
+) -> Calibration:
     """Fit the map from scores to probabilities to counts of held-out scores.
 
     Parameters
@@ -143,7 +145,11 @@ def fit_calibration(counts: ScoreCounts, method: str = "auto") -> Calibration:
         ``"platt"``: a straight line, in logits, for all labels. ``"temperature"``: a line, and a
         bias for each label, shrunk the more the fewer rows tell about it. ``"isotonic"``: any
         rising curve instead of the line, and one of its own for every label with at least 100
-        held-out positives. ``"auto"``: the rising curve and the biases.
+        held-out positives. ``"auto"``: the rising curve, moved and stretched for labels of other
+        frequencies, and the biases.
+    label_counts : array-like of shape (n_labels,), optional
+        Training rows of every label, which tell the frequencies; without them all labels share
+        the curve.
 
     Notes
     -----
@@ -162,10 +168,14 @@ def fit_calibration(counts: ScoreCounts, method: str = "auto") -> Calibration:
     rising = method in ("auto", "isotonic")
     curve = fit_curve(centres, total, positive, line) if rising else line
     bias = np.zeros(counts.n_labels)
+    curves, curve_of = [curve], np.zeros(counts.n_labels, dtype=np.int32)
+    if method == "auto" and label_counts is not None:
+        curves, curve_of = curves_by_frequency(curve, counts, label_counts)
     if method != "platt":
         # One number a label is what few rows can support; the shape of the curve is shared.
-        bias = fit_biases(curve, counts.total, counts.positive)
-    curves, curve_of = [curve], np.zeros(counts.n_labels, dtype=np.int32)
+        for number, shared in enumerate(curves):
+            own = curve_of == number
+            bias[own] = fit_biases(shared, counts.total[own], counts.positive[own])
     if method == "isotonic":
         for label in np.flatnonzero(counts.positive.sum(axis=1) >= OWN_CURVE_POSITIVES):
             own = (counts.total[label].astype(float), counts.positive[label].astype(float))
@@ -187,53 +197,29 @@ def _sum_labels(counts: NDArray[np.float32]) -> Floats:
     return np.asarray(counts.sum(axis=0, dtype=np.float64))
 
 
-def fit_line(scores: Floats, total: Floats, positive: Floats) -> tuple[float, float]:
-    """Return slope and offset of the logits, by logistic regression.
+def curves_by_frequency(
+    curve: Floats, counts: ScoreCounts, label_counts: ArrayLike
+) -> tuple[list[Floats], NDArray[np.int32]]:
+    """Return the common curve and those of frequency groups, and the curve of every label.
 
-    A slope below 0.01 of the scale of the scores, where scores say nothing, is not taken; the
-    offset is then the best for that slope.
+    The curve of a group is ``(1 + b) curve + a``, of which a and b are learned with normal priors:
+    rare labels are scored by vectors and weights of few rows, which are too sure or not sure
+    enough of them all alike. Groups of few held-out positives keep the common curve.
     """
-    middle = float(np.average(scores, weights=total))
-    spread = float(np.sqrt(np.average((scores - middle) ** 2, weights=total)))
-    # At least one bin, where all scores are nearly equal.
-    spread = max(spread, float(scores[1] - scores[0]))
-    scaled = (scores - middle) / spread
-    rate = np.clip(positive.sum() / total.sum(), 1e-9, 1 - 1e-9)
-    start, one = float(np.log(rate / (1 - rate))), np.ones_like(scaled)
-    line = np.stack([scaled, one], axis=1)
-    slope, offset = fit_logistic(line, total, positive, start=[0.0, start])
-    if slope < MIN_SLOPE:
-        slope, known = MIN_SLOPE, MIN_SLOPE * scaled
-        (offset,) = fit_logistic(one[:, None], total, positive, start=[start], offset=known)
-    return float(slope / spread), float(offset - slope * middle / spread)
-
-
-def fit_curve(scores: Floats, total: Floats, positive: Floats, line: Floats) -> Floats:
-    """Return rising logits at the scores: pooled adjacent violators, straight in between.
-
-    Up to one pair on the ``line`` is added to every bin, a hundredth of what it holds, which keeps
-    the logits finite and the curve defined where there are no pairs. Beyond the outermost means
-    the curve rises with a tenth of the slope of the line, so that no two scores become equal.
-    """
-    weight = total + 1e-3 + np.minimum(1.0, 0.01 * total)
-    right = positive + (weight - total) * sigmoid(line)
-    blocks: list[tuple[float, float, float]] = []
-    # Pooled adjacent violators: a bin joins the ones before while its share is not above theirs.
-    # Every bin is pooled once: linear time.
-    for block in zip(scores * weight, right, weight, strict=True):
-        x, y, w = block
-        while blocks and blocks[-1][1] * w >= y * blocks[-1][2]:
-            last = blocks.pop()
-            x, y, w = x + last[0], y + last[1], w + last[2]
-        blocks.append((x, y, w))
-    pooled = np.asarray(blocks)
-    share = np.clip(pooled[:, 1] / pooled[:, 2], 1e-7, 1 - 1e-7)
-    logits = np.clip(np.log(share / (1 - share)), -MAX_LOGIT, MAX_LOGIT)
-    # The mean score of a block: straight lines between them rise where steps would tie scores.
-    knots = pooled[:, 0] / pooled[:, 2]
-    slope = 0.1 * (line[-1] - line[0]) / (scores[-1] - scores[0])
-    beyond = scores - np.clip(scores, knots[0], knots[-1])
-    return np.asarray(np.interp(scores, knots, logits) + slope * beyond, dtype=np.float64)
+    curves, curve_of = [curve], np.zeros(counts.n_labels, dtype=np.int32)
+    groups = np.searchsorted(GROUP_EDGES, np.asarray(label_counts), side="right")
+    design = np.stack([TURN_DEVIATION * curve, np.ones_like(curve)], axis=1)
+    for group in range(1, len(GROUP_EDGES) + 1):
+        inside = groups == group
+        total, positive = (_sum_labels(c[inside]) for c in (counts.total, counts.positive))
+        if positive.sum() < GROUP_POSITIVES:
+            continue
+        turn, shift = fit_logistic(design, total, positive, offset=curve, ridge=1.0)
+        # A curve that falls would turn the order of the scores.
+        own = max(1 + TURN_DEVIATION * turn, MIN_TURN)
+        curve_of[inside] = len(curves)
+        curves.append(own * curve + shift)
+    return curves, curve_of
 
 
 def fit_biases(curve: Floats, total: NDArray[Any], positive: NDArray[Any]) -> Floats:

@@ -200,7 +200,7 @@ class MultiLabelEstimator(Answers, ClassifierMixin, BaseEstimator):  # type: ign
         counts = evidence.count_scores()
         if counts is None or not counts.positive.any():
             return
-        self._calibration = fit_calibration(counts, str(self.calibration))
+        self._calibration = fit_calibration(counts, str(self.calibration), self.label_counts_)
         # From the counts alone: both thresholds cost no further scoring.
         for rule in (
             fit_micro_f1(counts, self._calibration),
