@@ -195,6 +195,22 @@ class NumpyBackend:
         indices = weights.indices.astype(problem.x_indices.dtype)
         return lengths, indices, values, table[:, -1].astype(np.float32)
 
+    def solve_all(
+        self, problem: Any, relevant: Pairs, n_features: int, n_threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        n_rows, m = len(problem.costs), len(relevant.n_relevant)
+        Y = sparse.csr_matrix(
+            (np.ones(len(relevant.rows)), relevant.rows, relevant.indptr), shape=(m, n_rows)
+        ).T.tocsr()
+        every = np.tile(np.arange(m), (n_rows, 1))
+        pairs = self.pair_rows(Csr(Y.indptr, Y.indices, Y.data), every, m)
+        lengths, indices, values, bias = self.solve_classifiers(
+            problem._replace(prune=0), pairs, np.zeros(0), n_features, n_threads
+        )
+        weights = np.zeros((n_features, m), np.float32)
+        weights[indices, np.repeat(np.arange(m), lengths)] = values
+        return weights, bias
+
     def update_classifiers(
         self,
         problem: Any,

@@ -140,6 +140,16 @@ class Backend(Protocol):
         """
         ...
 
+    def solve_all(
+        self, problem: Problem, relevant: Pairs, n_features: int, n_threads: int
+    ) -> tuple[Floats, Floats]:
+        """Train the classifier of every label on all rows: one-vs-rest by the squared hinge.
+
+        ``relevant`` are the rows of every label. Returns weights of shape (n_features, n_labels)
+        and biases.
+        """
+        ...
+
     def update_classifiers(
         self,
         problem: Problem,
@@ -205,7 +215,11 @@ class Backend(Protocol):
         ...
 
 
-DEVICES = {"cpu": "rmls.kernels.cpu.backend:CpuBackend"}
+DEVICES = {
+    "cpu": "rmls.kernels.cpu.backend:CpuBackend",
+    "cuda": "rmls.kernels.gpu.device:open_cuda",
+    "auto": "rmls.kernels.gpu.device:AutoBackend",
+}
 """Where the backend of every device is found; it is imported on first use."""
 
 _OPEN: dict[str, Backend] = {}
@@ -218,7 +232,7 @@ def get_backend(device: Any) -> Backend:
     --------
     >>> get_backend("tpu")
     Traceback (most recent call last):
-    rmls.core.errors.InputError: device must be 'cpu'; got 'tpu'.
+    rmls.core.errors.InputError: device must be 'cpu' or 'cuda' or 'auto'; got 'tpu'.
     """
     if not isinstance(device, str) or device not in DEVICES:
         known = " or ".join(repr(name) for name in DEVICES)
@@ -228,6 +242,16 @@ def get_backend(device: Any) -> Backend:
         module, _, name = place.partition(":")
         _OPEN[place] = getattr(import_module(module), name)()
     return _OPEN[place]
+
+
+def device_here(device: Any) -> Any:
+    """Return the device that a model was saved with, or the CPU where that device is not there."""
+    if device == "cuda":
+        try:
+            get_backend(device)
+        except InputError:
+            return "cpu"
+    return device
 
 
 def csr_arrays(matrix: sparse.csr_matrix) -> Csr:

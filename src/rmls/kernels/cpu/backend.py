@@ -41,6 +41,8 @@ from rmls.kernels.cpu.sgd.passes import VectorPasses
 TILE_LABELS, TILE_ROWS = 1024, 32
 SCORED_ROWS = 1024
 PARTS_A_THREAD = 16
+# Pairs of a label and a row that exist at once where all of them are solved.
+ALL_PAIRS = 1 << 24
 
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
@@ -164,6 +166,22 @@ class CpuBackend:
         parts = run_parts(solve, pairwise(cuts), n_threads)
         lengths, indices, values = (np.concatenate(each) for each in zip(*parts, strict=True))
         return lengths, indices, values, bias
+
+    def solve_all(
+        self, problem: Problem, relevant: Pairs, n_features: int, n_threads: int
+    ) -> tuple[Floats, Floats]:
+        """Train the classifiers of all labels on all rows, some labels at a time."""
+        n_rows, m = len(problem.costs), len(relevant.n_relevant)
+        weights, bias = np.zeros((n_features, m), np.float32), np.zeros(m, np.float32)
+        for first, last in cut_blocks(m, max(1, ALL_PAIRS // n_rows)):
+            pairs = all_pairs(relevant, first, last, n_rows)
+            part = problem._replace(label_costs=problem.label_costs[first:last])
+            duals = np.zeros(len(pairs.rows), np.float32)
+            lengths, indices, values, bias[first:last] = self.solve_classifiers(
+                part, pairs, duals, n_features, n_threads
+            )
+            weights[indices, first + np.repeat(np.arange(last - first), lengths)] = values
+        return weights, bias
 
     def update_classifiers(
         self,
@@ -290,6 +308,18 @@ def cut_labels(pairs: Pairs, n_threads: int) -> list[int]:
     work = pairs.indptr + np.arange(n_labels + 1)
     wanted = np.linspace(0, work[-1], PARTS_A_THREAD * n_threads + 1)
     return [int(cut) for cut in np.unique([0, *np.searchsorted(work, wanted), n_labels])]
+
+
+def all_pairs(relevant: Pairs, first: int, last: int, n_rows: int) -> Pairs:
+    """Return all rows for every one of some labels, the relevant ones in front."""
+    parts = []
+    for label in range(first, last):
+        own = relevant.rows[relevant.indptr[label] : relevant.indptr[label + 1]]
+        others = np.ones(n_rows, dtype=bool)
+        others[own] = False
+        parts += [own, np.flatnonzero(others).astype(np.int32)]
+    indptr = n_rows * np.arange(last - first + 1, dtype=np.int64)
+    return Pairs(indptr, np.concatenate(parts), relevant.n_relevant[first:last])
 
 
 def _tables(n_rows: int, k: int) -> tuple[Labels, Floats]:

@@ -17,7 +17,7 @@ from rmls.kernels.backend import Vectors, get_backend
 
 # Below, the product with all labels is as fast as a search in clusters (docs/ranker.md).
 EXACT_LABELS = 50_000
-SEARCHED_ROWS = 128
+SEARCHED_ROWS, DEVICE_ROWS = 128, 32_768
 # Doubled until the recall suffices: all trials visit fewer than twice the clusters of the last.
 PROBES = (8, 16, 32, 64, 128, 256)
 WANTED_RECALL = 0.97
@@ -53,9 +53,13 @@ class ExactIndex:
     """Scores every label."""
 
     vectors: Vectors
-    # Products of 256 rows with a tile of labels at a time; all scores of a block are never held.
-    block_rows = 256
     n_probe = None
+
+    @property
+    def block_rows(self) -> int:
+        """Rows to search at a time; all scores of a block are never held."""
+        # A product with a tile of labels stays in the cache; a device wants all it can get.
+        return 256 if self.vectors.device == "cpu" else DEVICE_ROWS
 
     def search(self, hidden: Floats, size: int) -> tuple[Labels, Floats]:
         """Return the best labels of all."""

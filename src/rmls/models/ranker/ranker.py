@@ -130,8 +130,8 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         Threads: None is 1, -1 all cores.
     verbose : int, default=0
         1 shows progress.
-    device : {"cpu"}, default="cpu"
-        Where training and scoring run.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where training and scoring run; ``"auto"`` takes a GPU, if there is one, for large work.
 
     Attributes
     ----------

@@ -138,8 +138,8 @@ class RMLS(GivesProbabilities, RMLSOptions, MultiLabelEstimator):
         A pass of up to 2^19 visits times components is made on one thread.
     verbose : int, default=0
         1 shows progress.
-    device : {"cpu"}, default="cpu"
-        Where training and scoring run.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where training and scoring run; ``"auto"`` takes a GPU, if there is one, for large work.
 
     Attributes
     ----------

@@ -26,6 +26,7 @@ from rmls.decide.calibration import MAX_SCORE, MIN_STEP
 from rmls.features import Normalizer
 from rmls.imbalance import RESAMPLERS
 from rmls.imbalance.resampling import Resampler
+from rmls.kernels.backend import device_here
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.shared.training_set import share_names
 
@@ -155,7 +156,10 @@ def build_model(archive: Archive) -> MultiLabelEstimator:
     if hasattr(method, "_build"):
         built: MultiLabelEstimator = method._build(archive)
         return built
-    model = method(**from_plain(manifest["params"]))
+    params = from_plain(manifest["params"])
+    if isinstance(params, dict) and "device" in params:
+        params["device"] = device_here(params["device"])
+    model = method(**params)
     model._check_options()
     model._space = _read_space(manifest["labels"])
     model.classes_ = model._space.classes

@@ -1,0 +1,169 @@
+"""The operations of `rmls.kernels.backend.Backend` in PyTorch.
+
+What is cheap, or has no shape that suits a GPU, is left to the CPU backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from rmls.core.errors import InputError
+from rmls.kernels.arrays import (
+    DUAL_LOSSES,
+    IN_BATCH,
+    Csr,
+    LabelledRows,
+    Objective,
+    Pairs,
+    Params,
+    Problem,
+)
+from rmls.kernels.cpu.backend import CpuBackend, Floats, Labels
+from rmls.kernels.gpu.classifiers import solve_listed
+from rmls.kernels.gpu.draws import put, repeat
+from rmls.kernels.gpu.one_vs_rest import train_all
+from rmls.kernels.gpu.passes import TorchPasses
+from rmls.kernels.gpu.plain_step import activate
+
+SQUARED_HINGE = DUAL_LOSSES.index("squared_hinge")
+# Scores that exist at once, of some rows and a tile of labels.
+SCORES_AT_ONCE, TILE_LABELS = 1 << 28, 1 << 16
+# Fewer multiplications than this are made before a device has the numbers.
+SMALL_WORK = 20_000_000
+
+
+class TorchBackend(CpuBackend):
+    """PyTorch on a device: ``"cuda"``, or ``"cpu"`` to test without one."""
+
+    def __init__(self, device: str = "cuda") -> None:
+        self.device = device
+        self.small_work = SMALL_WORK if device == "cuda" else 0
+
+    def _put(self, array: Any) -> Any:
+        return put(array, self.device)
+
+    def start_passes(
+        self,
+        rows: LabelledRows,
+        params: Params,
+        accumulators: Params,
+        objective: Objective,
+        *,
+        batch_size: int,
+        n_threads: int,
+        max_feature_norm: float | None,
+    ) -> Any:
+        """Return the training of these parameters, on the device until they are pulled."""
+        if objective.sampler.kind == IN_BATCH:
+            # Labels of the other rows of a batch are drawn on the CPU only.
+            return super().start_passes(
+                rows,
+                params,
+                accumulators,
+                objective,
+                batch_size=batch_size,
+                n_threads=n_threads,
+                max_feature_norm=max_feature_norm,
+            )
+        with told_of_memory("use fewer components, or device='cpu'"):
+            return TorchPasses(
+                rows, params, accumulators, objective, batch_size, max_feature_norm, self.device
+            )
+
+    def hidden(self, rows: Csr, params: Params, activation: str) -> Floats:
+        """Return ``activation(x W + b)`` of every row."""
+        if len(rows.indices) * len(params.b) < self.small_work:
+            return super().hidden(rows, params, activation)
+        indptr, indices, data = (self._put(array) for array in rows)
+        W, out = self._put(params.W), np.empty((len(indptr) - 1, len(params.b)), np.float32)
+        # Rows of some features at a time: the terms of a row exist side by side.
+        size = max(1, SCORES_AT_ONCE * len(out) // max(len(indices) * len(params.b), 1))
+        for start in range(0, len(out), size):
+            rows_here = torch.arange(start, min(start + size, len(out)), device=self.device)
+            owner, number = repeat(indptr[rows_here + 1] - indptr[rows_here])
+            entries = indptr[rows_here][owner] + number
+            h = self._put(params.b).repeat(len(rows_here), 1)
+            h.index_add_(0, owner, data[entries][:, None] * W[indices[entries].long()])
+            kinds = ("tanh", "linear", "relu")
+            out[start : start + size] = activate(h, kinds.index(activation)).cpu().numpy()
+        return out
+
+    def best_labels(
+        self, hidden: Floats, vectors: Floats, bias: Floats, k: int
+    ) -> tuple[Labels, Floats]:
+        """Return the best labels of every row, from one tile of labels after another."""
+        if hidden.size * len(vectors) < self.small_work:
+            return super().best_labels(hidden, vectors, bias, k)
+        labels, scores = (
+            np.empty((len(hidden), k), np.int32),
+            np.empty((len(hidden), k), np.float32),
+        )
+        with told_of_memory("use fewer labels at a time, or device='cpu'"):
+            L, c = self._put(vectors), self._put(bias)
+            size = max(1, SCORES_AT_ONCE // min(len(vectors), TILE_LABELS))
+            for start in range(0, len(hidden), size):
+                h = self._put(hidden[start : start + size])
+                found = best_of_tiles(h, L, c, k)
+                labels[start : start + size], scores[start : start + size] = (
+                    each.cpu().numpy() for each in found
+                )
+        return labels, scores
+
+    def solve_classifiers(
+        self,
+        problem: Problem,
+        pairs: Pairs,
+        duals: Floats,
+        n_features: int,
+        n_threads: int,
+        tick: Callable[[float], None] | None = None,
+    ) -> Any:
+        """Train the classifiers of all labels at once, by Newton's method."""
+        small = len(pairs.rows) * len(problem.x_data) < self.small_work * len(problem.costs)
+        if problem.loss != SQUARED_HINGE or small:
+            return super().solve_classifiers(problem, pairs, duals, n_features, n_threads, tick)
+        with told_of_memory("use a smaller shortlist_size, or device='cpu'"):
+            return solve_listed(problem, pairs, duals, n_features, self.device, tick)
+
+    def solve_all(
+        self, problem: Problem, relevant: Pairs, n_features: int, n_threads: int
+    ) -> tuple[Floats, Floats]:
+        """Train the classifiers of all labels on all rows."""
+        with told_of_memory("use fewer labels, or device='cpu'"):
+            return train_all(problem, relevant, n_features, self.device)
+
+
+def best_of_tiles(h: Any, L: Any, c: Any, k: int) -> tuple[Any, Any]:
+    """Return the best ``k`` labels of every row of ``h`` and their scores, in label order."""
+    best: tuple[Any, Any] | None = None
+    for first in range(0, len(L), TILE_LABELS):
+        tile = torch.addmm(c[first : first + TILE_LABELS], h, L[first : first + TILE_LABELS].T)
+        scores, places = tile.topk(min(k, tile.shape[1]), dim=1, sorted=False)
+        labels = places + first
+        if best is not None:
+            scores, labels = torch.cat([best[0], scores], 1), torch.cat([best[1], labels], 1)
+            scores, places = scores.topk(min(k, scores.shape[1]), dim=1, sorted=False)
+            labels = labels.gather(1, places)
+        best = scores, labels
+    assert best is not None
+    scores, labels = best
+    labels, order = labels.sort(dim=1)
+    return labels.to(torch.int32), scores.gather(1, order)
+
+
+@contextmanager
+def told_of_memory(advice: str) -> Iterator[None]:
+    """Say what would fit where the memory of the device does not suffice."""
+    try:
+        yield
+    except torch.cuda.OutOfMemoryError:
+        free, total = torch.cuda.mem_get_info()
+        torch.cuda.empty_cache()
+        raise InputError(
+            f"the GPU has no memory left ({free / 1e9:.1f} of {total / 1e9:.1f} GB free); {advice}."
+        ) from None
