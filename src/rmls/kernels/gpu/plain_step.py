@@ -115,7 +115,7 @@ def make_step(model: Model, layout: Layout, objective: Objective, steps: Steps, 
     placed[layout.places[start:stop].long() - ours] = slopes
     move_labels(model, layout, objective, steps, batch, (placed, h))
     move_features(model, layout, objective, steps, batch, back)
-    return torch.zeros_like(weights).index_add_(0, visit, scale * values)
+    return values.new_zeros(len(rows)).index_add_(0, visit, scale * values)
 
 
 def activate(h: Any, activation: int) -> Any:
