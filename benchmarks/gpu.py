@@ -132,7 +132,8 @@ def step():
     print(
         f"Wiki size, batches of {layout.batch_size}: ten passes {ten:.3f} s; kernels of a pass "
         f"{1e3 * kernels:.1f} ms for {counted / 1e9:.1f} GB, {counted / kernels / 1e12:.2f} of "
-        f"{limit / 1e12:.2f} TB/s ({counted / kernels / limit:.0%}); with gradients read from the cache "
+        f"{limit / 1e12:.2f} TB/s ({counted / kernels / limit:.0%}); "
+        "with gradients read from the cache "
         f"{(counted + width * looked) / kernels / limit:.0%}"
     )
     passes, visits = start(options, data.X, data.Y, "cpu", os.cpu_count())

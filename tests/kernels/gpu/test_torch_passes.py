@@ -111,7 +111,7 @@ def test_the_size_of_batches_follows_rows_and_labels() -> None:
     from rmls.kernels.gpu.passes import MAX_BATCH, choose_batch
 
     assert choose_batch(5, 10, 3.0) == 2
-    assert choose_batch(1_123, 53, 53.0) == 64
+    assert choose_batch(1_123, 53, 53.0) == 17
     assert choose_batch(15_539, 3_513, 405.0) == 64
     assert choose_batch(28_596, 50_341, 30.0) == 256
     assert choose_batch(10**7, 10**6, 100.0) == MAX_BATCH

@@ -10,9 +10,7 @@ import triton.language as tl
 
 from rmls.core.errors import InputError
 
-TILE_NUMBERS = 2048
-# A row of average length is looked at in so many parts, about.
-MEAN_PARTS = 1
+TILE_NUMBERS, LONG_ROW = 2048, 128
 # Programs that run at once add to this many labels, about: all adding to one label would wait for
 # one another, and the weights of too many do not stay in the cache.
 LABEL_GROUPS = 256
@@ -158,8 +156,9 @@ def conjugate_step(
 
 def _tile(X: Any) -> tuple[int, int]:
     mean = max(1, len(X.data) // max(X.n_rows, 1))
-    numbers = min(max(triton.next_power_of_2(mean) // MEAN_PARTS, 16), 256)
-    return TILE_NUMBERS // numbers, numbers
+    numbers = min(max(triton.next_power_of_2(mean), 16), 256)
+    # Long rows keep a program busy by themselves.
+    return TILE_NUMBERS // numbers // (2 if numbers >= LONG_ROW else 1), numbers
 
 
 def products(pairs: Any, V: Any) -> Any:

@@ -18,17 +18,18 @@ from rmls.kernels.gpu.draws import put as on_device
 from rmls.kernels.gpu.newton import CG, solve
 from rmls.kernels.gpu.pairs import ListedPairs, Rows, SharedRows
 
+# Matrix units want round sizes.
 SAMPLED_ROWS, COUNTED_ROWS = 2_000, 1_000
 # Scores above which a row is listed, by label. Those below -1 are inside the margin, and a step
 # may bring them back; those above -1 leave violators to the sample while there are too many.
 THRESHOLDS = (-1.1, -1.03, -1.01, -1.003, -1.001, -1.0, -0.98, -0.95, -0.9, -0.8, -0.6, -0.3)
 EXACT = THRESHOLDS.index(-1.0)
-MAX_ROUNDS, COARSE_ROUNDS = 20, 2
+MAX_ROUNDS, COARSE_ROUNDS = 20, 1
 # Newton steps from the sample, while violators are missing, and when all are listed.
 START_STEPS, COARSE_STEPS, STEPS = 4, 2, 3
 COARSE_CG = (9, 0.2)
 # Pairs that are listed, and non-zero features of them, about; and of a label, at least.
-LISTED_PAIRS, LISTED_NUMBERS, LISTED_ROWS = 24_000_000, 1_200_000_000, 1_000
+LISTED_PAIRS, LISTED_NUMBERS, LISTED_ROWS = 24_000_000, 400_000_000, 700
 # Numbers in the weights of the labels that are solved together.
 BLOCK_NUMBERS = 1 << 29
 MAX_PAIRS = 1 << 28
@@ -131,7 +132,8 @@ class Sample:
     def of(cls, X: Rows, own: Any, costs: Any, seed: int) -> Sample:
         """Draw the rows; ``own`` are the relevant pairs of all labels."""
         n, device, (label_costs, row_costs) = X.n_rows, own.device, costs
-        m, size = len(label_costs), min(SAMPLED_ROWS, n)
+        m = len(label_costs)
+        size = min(SAMPLED_ROWS, n)
         generator = torch.Generator().manual_seed(seed)
         order = torch.randperm(n, generator=generator).to(device)
         sample, counted = order[:size], order[-COUNTED_ROWS:]

@@ -22,7 +22,7 @@ from rmls.kernels.gpu.plan import lay_out
 PIECE_ENTRIES = 1 << 27
 # Longest step of a row, in learning rates.
 LONGEST = 0.5
-STEPS_A_PASS, FEWEST_STEPS, HITS_A_LABEL = 100, 16, 8
+STEPS_A_PASS, FEWEST_STEPS, HITS_A_LABEL = 100, 64, 8
 MIN_BATCH, MAX_BATCH = 64, 512
 # For Triton's interpreter.
 FUSE_ANYWHERE = False
@@ -182,7 +182,7 @@ def choose_batch(n_rows: int, n_labels: int, entries: float) -> int:
     a label that most visits of a batch push away does not hear the one that has it.
     """
     wanted = min(n_rows / STEPS_A_PASS, HITS_A_LABEL * n_labels / max(entries, 1.0), MAX_BATCH)
-    # A few rows are visited in sixteen steps at least.
+    # A few rows are visited in more steps than their number asks for.
     size = max(2, min(MIN_BATCH, n_rows // FEWEST_STEPS))
     while 2 * size <= wanted:
         size *= 2
