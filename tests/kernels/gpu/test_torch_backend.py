@@ -178,6 +178,23 @@ def test_without_a_gpu_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> No
         module.open_cuda()
 
 
+@needs_torch
+def test_a_sentence_tells_when_the_memory_of_the_device_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import torch
+    from torch_backend import open_torch
+
+    import rmls.kernels.gpu.backend as module
+
+    def full(*given: Any) -> Any:
+        raise torch.cuda.OutOfMemoryError
+
+    monkeypatch.setattr(module, "best_of_tiles", full)
+    with pytest.raises(InputError, match=r"^the memory of the GPU does not suffice.*device='cpu'"):
+        open_torch().best_labels(HIDDEN, VECTORS.L, VECTORS.c, 3)
+
+
 def test_a_model_of_a_gpu_loads_on_the_cpu_where_there_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -5,14 +5,12 @@ What is cheap, or has no shape that suits a GPU, is left to the CPU backend.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
-from rmls.core.errors import InputError
 from rmls.kernels.arrays import (
     DUAL_LOSSES,
     IN_BATCH,
@@ -26,6 +24,7 @@ from rmls.kernels.arrays import (
 from rmls.kernels.cpu.backend import CpuBackend, Floats, Labels
 from rmls.kernels.gpu.classifiers import solve_listed
 from rmls.kernels.gpu.draws import put, repeat
+from rmls.kernels.gpu.memory import told_of_memory
 from rmls.kernels.gpu.one_vs_rest import train_all
 from rmls.kernels.gpu.passes import TorchPasses
 from rmls.kernels.gpu.plain_step import activate
@@ -124,7 +123,7 @@ class TorchBackend(CpuBackend):
         tick: Callable[[float], None] | None = None,
     ) -> Any:
         """Train the classifiers of all labels at once, by Newton's method."""
-        small = len(pairs.rows) * len(problem.x_data) < self.small_work * len(problem.costs)
+        small = len(pairs.rows) * len(problem.x_data) <= self.small_work * len(problem.costs)
         if problem.loss != SQUARED_HINGE or small:
             return super().solve_classifiers(problem, pairs, duals, n_features, n_threads, tick)
         with told_of_memory("use a smaller shortlist_size, or device='cpu'"):
@@ -154,16 +153,3 @@ def best_of_tiles(h: Any, L: Any, c: Any, k: int) -> tuple[Any, Any]:
     scores, labels = best
     labels, order = labels.sort(dim=1)
     return labels.to(torch.int32), scores.gather(1, order)
-
-
-@contextmanager
-def told_of_memory(advice: str) -> Iterator[None]:
-    """Say what would fit where the memory of the device does not suffice."""
-    try:
-        yield
-    except torch.cuda.OutOfMemoryError:
-        free, total = torch.cuda.mem_get_info()
-        torch.cuda.empty_cache()
-        raise InputError(
-            f"the GPU has no memory left ({free / 1e9:.1f} of {total / 1e9:.1f} GB free); {advice}."
-        ) from None

@@ -15,6 +15,7 @@ import torch
 
 from rmls.kernels.arrays import LabelledRows, Objective, Params, Visits
 from rmls.kernels.gpu.draws import choose_labels, mark_labels
+from rmls.kernels.gpu.memory import told_of_memory
 from rmls.kernels.gpu.plain_step import Model, Steps, make_step
 from rmls.kernels.gpu.plan import lay_out
 
@@ -111,6 +112,10 @@ class TorchPasses:
         self, visits: Visits, tick: Callable[[float], None] | None = None
     ) -> tuple[float, float]:
         """Make the visits of a pass; returns summed loss and weight of the measured ones."""
+        with told_of_memory("use fewer components or negatives, or device='cpu'"):
+            return self._run(visits, tick)
+
+    def _run(self, visits: Visits, tick: Callable[[float], None] | None) -> tuple[float, float]:
         rows = self._put(visits.rows.astype(np.int64))
         weights, keys = self._put(visits.weights), self._put(visits.keys.view(np.int64))
         rates = self._put(batch_rates(visits, self.batch_size))
