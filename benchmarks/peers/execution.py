@@ -39,23 +39,27 @@ def run_peer(
     peer: Peer, python: str, problem: Path, folder: Path, threads: int, timeout: float
 ) -> Outcome:
     """Run a peer in a process of its own; a crash or a timeout is an outcome, not an error."""
-    folder.mkdir(parents=True)
-    command = [python or sys.executable, str(WORKER)]
-    command += ["--adapter", str(peer.adapter), "--problem", str(problem)]
-    command += ["--result", str(folder), "--threads", str(threads)]
-    command += ["--options", json.dumps(peer.options)]
-    log = folder / "log.txt"
-    status = run_worker(command, log, environment(threads, peer), timeout)
-    if status is None:
-        return Outcome(f"timeout after {timeout:g} s")
-    if status:
-        return Outcome(describe_failure(status, log.read_text(errors="replace")))
+    command = worker_command(WORKER, peer, python, problem, folder, threads)
+    failure = run_worker(command, folder / "log.txt", environment(threads, peer), timeout)
+    if failure:
+        return Outcome(failure)
     rankings = folder / "rankings.npz"
     return Outcome(
         report=read_json(folder / "report.json"),
         test=read_ranking(rankings, "test"),
         sample=read_ranking(rankings, "sample"),
     )
+
+
+def worker_command(
+    worker: Path, peer: Peer, python: str, problem: Path, folder: Path, threads: int
+) -> list[str]:
+    """Return the command that runs a peer, and make the folder that it writes to."""
+    folder.mkdir(parents=True)
+    command = [python or sys.executable, str(worker)]
+    command += ["--adapter", str(peer.adapter), "--problem", str(problem)]
+    command += ["--result", str(folder), "--threads", str(threads)]
+    return [*command, "--options", json.dumps(peer.options)]
 
 
 def environment(threads: int, peer: Peer) -> dict[str, str]:
@@ -78,10 +82,8 @@ def describe_failure(status: int, output: str) -> str:
     return last_error_line(output)
 
 
-def run_worker(
-    command: list[str], log: Path, variables: dict[str, str], timeout: float
-) -> int | None:
-    """Return the exit status, or None when the time was up; leave no process behind."""
+def run_worker(command: list[str], log: Path, variables: dict[str, str], timeout: float) -> str:
+    """Return how a worker failed, "" where it did not; leave no process behind."""
     with log.open("w") as output:
         # A session of its own, so that the worker's children end with it.
         process = subprocess.Popen(
@@ -93,10 +95,11 @@ def run_worker(
             start_new_session=True,
         )
         try:
-            return process.wait(timeout)
+            status = process.wait(timeout)
         except subprocess.TimeoutExpired:
-            return None
+            return f"timeout after {timeout:g} s"
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+    return describe_failure(status, log.read_text(errors="replace")) if status else ""

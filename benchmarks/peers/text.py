@@ -21,7 +21,7 @@ from typing import Any
 from catalogue import RECIPES, Peer
 from environments import Environment, prepare
 from exchange import read_json, read_ranking
-from execution import describe_failure, environment, run_worker
+from execution import environment, run_worker, worker_command
 from record import REPOSITORY, describe_run
 from text_exchange import write_problem
 from text_problems import GENERATED, KNOWN, TextData, read_data
@@ -98,17 +98,11 @@ def run_one(
     with tempfile.TemporaryDirectory(dir=options.out) as work:
         problem, folder = Path(work, "problem.jsonl"), Path(work, "result")
         write_problem(problem, data.problem)
-        folder.mkdir()
-        command = [home.python, str(WORKER), "--adapter", str(system.adapter)]
-        command += ["--problem", str(problem), "--result", str(folder)]
-        command += ["--threads", str(options.threads), "--options", json.dumps(system.options)]
+        command = worker_command(WORKER, system, home.python, problem, folder, options.threads)
         log = options.out / f"{data.name}-{system.name}.log"
         variables = environment(options.threads, system)
-        status = run_worker(command, log, variables, options.timeout)
-        if status is None:
-            return {"failure": f"timeout after {options.timeout:g} s"}
-        if status:
-            return {"failure": describe_failure(status, log.read_text(errors="replace"))}
+        if failure := run_worker(command, log, variables, options.timeout):
+            return {"failure": failure}
         report = read_json(folder / "report.json")
         rankings = folder / "rankings.npz"
         sets = {name: read_ranking(rankings, f"set_{name}") for name in report["sets"]}

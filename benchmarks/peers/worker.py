@@ -72,11 +72,17 @@ def find_version(distributions):
     return f"{names[0]} {installed[names[0]]}" if names else "unknown"
 
 
-def measure(adapter, problem, folder):
-    """Train and predict; return the report and the rankings of test and sample rows."""
+def warm_up(adapter):
+    """Warm an adapter up; return the report that this begins."""
     report = {}
     with timed(report, "warm_up"):
         adapter.warm_up()
+    return report
+
+
+def measure(adapter, problem, folder):
+    """Train and predict; return the report and the rankings of test and sample rows."""
+    report = warm_up(adapter)
     k = min(DEPTH, problem.Y_train.shape[1])
     with timed(report, "convert"):
         data = adapter.convert_training(problem.X_train, problem.Y_train)
@@ -93,11 +99,12 @@ def measure(adapter, problem, folder):
     adapter.save(saved)
     report["model_bytes"] = folder_bytes(saved)
     rows = adapter.convert_rows(problem.X_train[problem.sample])
-    return report, test, adapter.read_ranking(adapter.predict(rows, k))
+    return report, {"test": test, "sample": adapter.read_ranking(adapter.predict(rows, k))}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def run_adapter(title, read_problem, measure):
+    """Do what the command line asks for; ``measure`` gives a report and named rankings."""
+    parser = argparse.ArgumentParser(description=title)
     for name in ("--adapter", "--problem", "--result"):
         parser.add_argument(name, required=True, type=Path)
     parser.add_argument("--threads", type=int, default=1)
@@ -105,8 +112,8 @@ def main():
     options = parser.parse_args()
     problem = read_problem(options.problem)
     adapter = load_adapter(options.adapter, options.threads, options.result, options.options)
-    report, test, sample = measure(adapter, problem, options.result)
-    write_rankings(options.result / "rankings.npz", test=test, sample=sample)
+    report, rankings = measure(adapter, problem, options.result)
+    write_rankings(options.result / "rankings.npz", **rankings)
     report["version"] = find_version(adapter.distributions)
     report["settings"] = adapter.settings()
     report["versions"] = {
@@ -118,4 +125,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_adapter(__doc__.splitlines()[0], read_problem, measure)

@@ -6,14 +6,12 @@ import ast
 import importlib
 import json
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from places import REPOSITORY
 from scipy import sparse
 from sklearn.model_selection import KFold
 
@@ -22,8 +20,7 @@ from rmls.datasets import Dataset, load, make_longtail
 from rmls.metrics import precision_at_k
 from rmls.models import MostFrequent
 
-FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "peers"
-ADAPTERS = sorted((FOLDER / "adapters").glob("*.py"))
+ADAPTERS = sorted((REPOSITORY / "benchmarks" / "peers" / "adapters").glob("*.py"))
 PARTS = ["catalogue", "environments", "exchange", "execution", "problems", "scoring"]
 PARTS += ["table", "run", "adapters.contract", "adapters.omikuji", "adapters.fasttext"]
 
@@ -55,18 +52,6 @@ class Fake(Adapter):
 def make(threads, folder, **options):
     return Fake(threads, folder, **options)
 """
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[SimpleNamespace]:
-    """The scripts as modules; they leave no trace in the interpreter."""
-    before = set(sys.modules)
-    sys.path.insert(0, str(FOLDER))
-    yield SimpleNamespace(**{name.split(".")[-1]: importlib.import_module(name) for name in PARTS})
-    sys.path.remove(str(FOLDER))
-    for name in set(sys.modules) - before:
-        if str(FOLDER) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
 
 
 @pytest.fixture

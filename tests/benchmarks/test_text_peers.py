@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rmls.metrics import macro_f1
 
-FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "peers"
 PARTS = ["catalogue", "environments", "exchange", "text", "text_exchange", "text_problems"]
 PARTS += ["text_table", "text_adapters.contract"]
 PARTS += ["text_adapters.annif_text", "text_adapters.fasttext_text"]
@@ -54,18 +50,6 @@ class Fake(TextAdapter):
 def make(threads, folder, **options):
     return Fake(threads, folder, **options)
 """
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[SimpleNamespace]:
-    """The scripts as modules; they leave no trace in the interpreter."""
-    before = set(sys.modules)
-    sys.path.insert(0, str(FOLDER))
-    yield SimpleNamespace(**{name.split(".")[-1]: importlib.import_module(name) for name in PARTS})
-    sys.path.remove(str(FOLDER))
-    for name in set(sys.modules) - before:
-        if str(FOLDER) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
 
 
 def test_a_system_never_sees_labels_of_test_rows(bench, tmp_path) -> None:

@@ -11,11 +11,8 @@ from exchange import Ranked
 ROWS_AT_ONCE = 1000
 
 
-class Adapter:
-    """One way to use one peer. `worker.py` calls the methods in the order in which they stand.
-
-    Only `train` and `predict` are timed. The constructor imports the peer.
-    """
+class AnyAdapter:
+    """One way to use one peer, whatever it is given. The constructor imports the peer."""
 
     distributions = ()
     """Names under which the peer may be installed; the version of the first found is recorded."""
@@ -25,11 +22,18 @@ class Adapter:
         self.folder = folder
 
     def settings(self):
-        """Return what is passed to the peer beside the data, for the record."""
+        """Return what the peer is given beside the data, and what it chose, for the record."""
         return {}
 
     def warm_up(self):
         """Load or compile what a process needs only once; timed apart."""
+
+
+class Adapter(AnyAdapter):
+    """A peer that takes matrices. `worker.py` calls the methods in the order in which they stand.
+
+    Only `train` and `predict` are timed.
+    """
 
     def convert_training(self, X, Y):
         """Return the training data in the form the peer takes."""

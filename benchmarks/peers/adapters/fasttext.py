@@ -15,6 +15,7 @@ import numpy as np
 
 from adapters.contract import Adapter, rank_entries
 
+DISTRIBUTIONS = ("fasttext", "fasttext-numpy2")
 MAX_REPEATS = 20
 LEVELS = 4
 LABEL = "__label__"
@@ -64,21 +65,35 @@ def label_numbers(labels):
     return [int(label[len(LABEL) :]) for label in labels]
 
 
+def rank_named(predicted):
+    """Turn fastText's names and scores of every row into `Ranked`."""
+    labels = [label_numbers(row) for row in predicted[0]]
+    rows = np.repeat(np.arange(len(labels)), [len(row) for row in labels])
+    scores = np.concatenate([np.asarray(row, dtype=np.float64) for row in predicted[1]])
+    flat = np.array([label for row in labels for label in row], dtype=np.int64)
+    return rank_entries(len(labels), rows, flat, scores)
+
+
+def import_library(threads):
+    """Import fastText, and keep its threads on no more cores than the others get."""
+    import fasttext
+
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    return fasttext
+
+
 class FastText(Adapter):
     """Vectors of 100 numbers, 25 passes, learning rate 0.1.
 
     Ten threads at least, on no more cores than the others get.
     """
 
-    distributions = ("fasttext", "fasttext-numpy2")
+    distributions = DISTRIBUTIONS
 
     def __init__(self, threads, folder):
         super().__init__(max(threads, MIN_THREADS), folder)
-        import fasttext
-
-        self.library = fasttext
-        if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+        self.library = import_library(threads)
 
     def settings(self):
         return {**SETTINGS, "thread": self.threads}
@@ -101,11 +116,7 @@ class FastText(Adapter):
         return self.model.predict(rows, k=k)
 
     def read_ranking(self, predicted):
-        labels = [label_numbers(row) for row in predicted[0]]
-        rows = np.repeat(np.arange(len(labels)), [len(row) for row in labels])
-        scores = np.concatenate([np.asarray(row, dtype=np.float64) for row in predicted[1]])
-        flat = np.array([label for row in labels for label in row], dtype=np.int64)
-        return rank_entries(len(labels), rows, flat, scores)
+        return rank_named(predicted)
 
     def save(self, folder):
         self.model.save_model(str(Path(folder, "model.bin")))

@@ -6,31 +6,18 @@ Runs inside the environments of the systems: numpy and scipy only.
 from __future__ import annotations
 
 import numpy as np
+from adapters.contract import AnyAdapter
 from exchange import Ranked
 
 LIMITS = (1, 2, 3, 4, 5, 7, 10, 15)
 QUANTILES = 60
 
 
-class TextAdapter:
-    """One system. `text_worker.py` calls the methods in the order in which they stand.
+class TextAdapter(AnyAdapter):
+    """A system that reads text. `text_worker.py` calls the methods in the order they stand in.
 
-    Only `train` and `rank` are timed. The constructor imports the system.
+    Only `train` and `rank` are timed.
     """
-
-    distributions = ()
-    """Names under which the system may be installed; the first one found is recorded."""
-
-    def __init__(self, threads, folder):
-        self.threads = threads
-        self.folder = folder
-
-    def settings(self):
-        """Return what the system is given beside the data, and what it chose, for the record."""
-        return {}
-
-    def warm_up(self):
-        """Load or compile what a process needs only once; timed apart."""
 
     def train(self, problem):
         """Train on the texts of a `TextProblem`."""

@@ -7,20 +7,15 @@ rows with what was found. Sets: threshold and limit with the best macro-F on the
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import numpy as np
-from adapters.contract import rank_entries
+from adapters.fasttext import DISTRIBUTIONS, LABEL, MIN_THREADS, import_library, rank_named
 
 from text_adapters.contract import TextAdapter, best_cut, cut
 
-LABEL = "__label__"
 FOUND = ("lr", "dim", "ws", "epoch", "minCount", "wordNgrams", "bucket", "minn", "maxn")
-# Version 0.9.3 fills one tenth of the word vectors per thread; with fewer than ten the rest is what
-# happened to be in memory.
-MIN_THREADS = 10
 
 
 def plain_line(text):
@@ -40,15 +35,11 @@ def write_lines(path, texts, labels):
 class FastTextText(TextAdapter):
     """One-vs-all loss; the search has so many seconds."""
 
-    distributions = ("fasttext", "fasttext-numpy2")
+    distributions = DISTRIBUTIONS
 
     def __init__(self, threads, folder, seconds=300):
         super().__init__(max(threads, MIN_THREADS), folder)
-        import fasttext
-
-        self.library, self.seconds, self.found = fasttext, seconds, {}
-        if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+        self.library, self.seconds, self.found = import_library(threads), seconds, {}
 
     def settings(self):
         return {"loss": "ova", "seconds": self.seconds, **self.found}
@@ -77,11 +68,7 @@ class FastTextText(TextAdapter):
         )
 
     def rank(self, texts, k):
-        names, scores = self.model.predict([plain_line(text) for text in texts], k=k)
-        lengths = [len(row) for row in names]
-        labels = [int(name[len(LABEL) :]) for row in names for name in row]
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        return rank_entries(len(texts), rows, np.array(labels), np.concatenate(scores))
+        return rank_named(self.model.predict([plain_line(text) for text in texts], k=k))
 
     def decide(self, texts, ranked):
         return {"own": cut(ranked, *self.cut)}
