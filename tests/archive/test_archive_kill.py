@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import builtins
 import os
-import random
-import signal
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from other_processes import kills
 
 from rmls.archive import read_archive, write_archive, writing
 from rmls.archive.writing import incoming
@@ -128,33 +125,11 @@ def test_another_writer_that_dies_meanwhile_does_no_harm(
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
 
 
-def write_until_killed(path: Path) -> int:
-    """Start a process that writes one version after another; return its id when one is written."""
-    reading, writing_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            for version in count(read_version(path) + 1):
-                write_version(path, version)
-                os.write(writing_end, b"1")
-        finally:
-            os._exit(1)
-    os.read(reading, 1)
-    os.close(reading)
-    os.close(writing_end)
-    return child
-
-
 def test_killing_a_writer_at_random_moments_leaves_a_whole_version(tmp_path: Path) -> None:
-    path, generator = tmp_path / "model", random.Random(0)
+    path = tmp_path / "model"
     write_version(path, 0)
-    versions = [0]
-    for _ in range(KILLS):
-        writer = write_until_killed(path)
-        time.sleep(generator.uniform(0, 0.1))
-        os.kill(writer, signal.SIGKILL)
-        assert os.waitstatus_to_exitcode(os.waitpid(writer, 0)[1]) == -signal.SIGKILL
-        versions.append(read_version(path))
+    killed = kills(lambda: write_version(path, read_version(path) + 1), KILLS, longest=0.1)
+    versions = [0, *(read_version(path) for _ in killed)]
     assert versions == sorted(set(versions))
     write_version(path, versions[-1] + 1)
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]

@@ -1,9 +1,12 @@
-"""Processes of other programs: waiting for them, and finding those that were left behind."""
+"""Other processes: waiting for them, killing them, and finding those that were left behind."""
 
 from __future__ import annotations
 
+import os
+import random
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,37 @@ def wait_until(happened: Callable[[], Any], limit: float) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def kills(work: Callable[[], Any], n_kills: int, longest: float) -> Iterator[None]:
+    """Fork a process that works on and on, kill it at a random moment, yield, and so on.
+
+    It has worked once when it is killed, and has up to ``longest`` seconds to do so again.
+    """
+    moments = random.Random(0)
+    for _ in range(n_kills):
+        child = _work_on(work)
+        time.sleep(moments.uniform(0, longest))
+        os.kill(child, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        yield
+
+
+def _work_on(work: Callable[[], Any]) -> int:
+    """Start a process that works until it is killed; return its id when it has done so once."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            while True:
+                work()
+                os.write(writing, b"1")
+        finally:
+            os._exit(1)
+    os.read(reading, 1)
+    os.close(reading)
+    os.close(writing)
+    return child
 
 
 def strays(mark: str) -> list[int]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import random
-import signal
-import time
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from live_samples import NEW, answers, assert_same, fitted
+from other_processes import kills
 
 import rmls
 
@@ -34,33 +31,12 @@ def learn_next(model: Any) -> Any:
     return model.partial_fit(LIVE.X[row : row + 1], [labels])
 
 
-def learn_until_killed(path: Path) -> int:
-    """Start a process that learns and saves on and on; return its id when it has done so once."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            for _ in count():
-                learn_next(rmls.load(path)).save(path)
-                os.write(writing, b"1")
-        finally:
-            os._exit(1)
-    os.read(reading, 1)
-    os.close(reading)
-    os.close(writing)
-    return child
-
-
 def test_killing_a_learner_at_random_moments_leaves_a_whole_model(tmp_path: Path) -> None:
-    path, generator = tmp_path / "model", random.Random(0)
+    path = tmp_path / "model"
     LIVE.model.save(path)
     expected = rmls.load(path)
     seen = []
-    for _ in range(KILLS):
-        learner = learn_until_killed(path)
-        time.sleep(generator.uniform(0, 0.08))
-        os.kill(learner, signal.SIGKILL)
-        assert os.waitstatus_to_exitcode(os.waitpid(learner, 0)[1]) == -signal.SIGKILL
+    for _ in kills(lambda: learn_next(rmls.load(path)).save(path), KILLS, longest=0.08):
         model = rmls.load(path)
         seen.append(int(model.n_samples_))
         # The same rows, learned here without a disk in between.
