@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from pathlib import Path
 
 import pytest
@@ -110,11 +112,17 @@ def test_test_rows_are_neither_learned_nor_counted(tickets, run, tmp_path):
     assert sum(f"word{row}" in words for row in range(60)) == 45
 
 
+@pytest.fixture
+def quick_collections():
+    """Let `gc.collect` look at what the test makes, not at all that was imported before it."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("quick_collections")
 def test_a_file_is_never_held_as_a_whole(tickets, run, tmp_path, monkeypatch):
     """Chunks are of one row, and each is let go before the third after it is read."""
-    import gc
-    import weakref
-
     from rmls.datasets.tables import text_table
 
     original, alive = text_table._read_chunk, []
