@@ -11,6 +11,8 @@ from warm_kernels import kernels_key, warm_kernels
 
 # Several files named conftest cannot all be imported to look for doctests.
 collect_ignore_glob = ["*conftest.py"]
+# Written for schemathesis, which is not there for every Python.
+collect_ignore = ["tools/schema_hooks.py"]
 
 # A busy machine is no reason to fail.
 settings.register_profile("rmls", deadline=None)
