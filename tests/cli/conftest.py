@@ -11,27 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli_samples import SMALL_RMLS
+from cli_samples import SMALL_RMLS, invoke
 from text_samples import write_csv
-from typer.testing import CliRunner
 
-from rmls.cli.app import app
 from rmls.datasets import Dataset, make_longtail, save
-
-
-def make_runner() -> CliRunner:
-    """Return a runner that keeps stdout and stderr apart, as click does by itself from 8.2 on."""
-    try:
-        return CliRunner(mix_stderr=False)
-    except TypeError:
-        return CliRunner()
-
-
-RUNNER = make_runner()
-
-
-def invoke(*arguments: object):
-    return RUNNER.invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 from text_samples import write_csv
@@ -114,10 +112,9 @@ def test_rows_that_are_kept_for_a_test_are_not_in_the_model(run, tmp_path):
         assert abs(own - kept.X[number]).max() < 1e-6
 
 
-def test_text_comes_from_standard_input_with_a_dash(text_model):
-    command = [sys.executable, "-m", "rmls", "explain", str(text_model), "-", "--json"]
-    found = subprocess.run(command, input=TEXT.encode(), capture_output=True)
-    assert found.returncode == 0, found.stderr
+def test_text_comes_from_standard_input_with_a_dash(text_model, run):
+    found = run("explain", text_model, "-", "--json", given=TEXT.encode())
+    assert found.exit_code == 0, found.stderr
     assert [each["label"] for each in json.loads(found.stdout)] == [
         each.label for each in by_probability(rmls.load(text_model).explain(TEXT, k=3))
     ]

@@ -180,22 +180,15 @@ def test_a_column_that_is_there_and_a_bad_row_leave_no_file(text_model, fails, n
     assert [file.name for file in tmp_path.iterdir()] == ["new.csv"]
 
 
-def test_text_that_is_no_text_is_one_sentence(text_model):
-    done = subprocess.run(
-        [sys.executable, "-m", "rmls", "suggest", str(text_model), "--top", "1"],
-        input=b"fishing boats\n\xff\xfe\n",
-        capture_output=True,
-    )
-    assert done.returncode == 2
-    assert done.stdout.decode().splitlines()[1].split()[-1] == "sea"
-    (line,) = done.stderr.decode().splitlines()
+def test_text_that_is_no_text_is_one_sentence(text_model, run):
+    done = run("suggest", text_model, "--top", "1", given=b"fishing boats\n\xff\xfe\n")
+    assert done.exit_code == 2
+    assert done.stdout.splitlines()[1].split()[-1] == "sea"
+    (line,) = done.stderr.splitlines()
     assert line.startswith("rmls: error: -, line 2: character 1 is not in the encoding of the file")
-    named = subprocess.run(
-        [sys.executable, "-m", "rmls", "suggest", str(text_model), "--encoding", "latin-1"],
-        input="fishing caf\xe9 boats\r\n".encode("latin-1"),
-        capture_output=True,
-    )
-    assert named.stdout.decode().splitlines()[0] == "fishing café boats"
+    given = "fishing caf\xe9 boats\r\n".encode("latin-1")
+    named = run("suggest", text_model, "--encoding", "latin-1", given=given)
+    assert named.stdout.splitlines()[0] == "fishing café boats"
 
 
 def test_an_added_column_holds_what_the_model_decides(text_model, new_file, run):

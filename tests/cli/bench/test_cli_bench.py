@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_samples import invoke
 
 from rmls.bench.study.grid import DataSource, Experiment, Fit, Study
 from rmls.bench.study.methods import Method
@@ -36,12 +37,8 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from typer.testing import CliRunner
-
-    from rmls.cli.app import app
-
     out = tmp_path_factory.mktemp("bench") / "results"
-    result = CliRunner().invoke(app, ["bench", "run", str(config), "--out", str(out)])
+    result = invoke("bench", "run", config, "--out", out)
     assert result.exit_code == 0, result.output
     assert "KNN" in result.stdout
     return out

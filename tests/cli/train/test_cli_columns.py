@@ -6,6 +6,7 @@ import csv
 import json
 
 import pytest
+from cli_samples import invoke
 from text_samples import make_columns
 
 import rmls
@@ -37,12 +38,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(folder):
-    from typer.testing import CliRunner
-
-    from rmls.cli.app import app
-
     given = [str(folder / "works.csv"), "-o", str(folder / "m"), "--quiet", *BESIDE]
-    assert CliRunner().invoke(app, ["train", *given]).exit_code == 0
+    assert invoke("train", *given).exit_code == 0
     return folder / "m"
 
 

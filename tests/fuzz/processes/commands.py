@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from typer.main import get_command
-from typer.testing import CliRunner
+from cli_samples import COMMAND, invoke
 
-from rmls.cli.app import app
 from rmls.datasets import Dataset, save
 
 from ..cases import Case, Kind
@@ -16,7 +14,6 @@ from ..files.texts import arff_text, authors_text, svmlight_text, xmc_text
 from ..models.estimators import make, toy_data
 from ..mutate import ODD_NUMBERS, mutate
 
-RUNNER = CliRunner()
 WORDS = [
     *("", "-", "--", "auto", "none", "1e999", "nan", "-1", "0", "3", "0.5", "RMLS", "KNN", "MLROS"),
     *(
@@ -57,7 +54,7 @@ def options_of(command: Any) -> dict[str, bool]:
 
 COMMANDS: dict[str, dict[str, bool]] = {
     name: options_of(command)
-    for name, command in get_command(app).commands.items()
+    for name, command in COMMAND.commands.items()
     if name not in ("demo", "bench", "datasets")
 }
 
@@ -119,8 +116,8 @@ def draw_word(draw: Any) -> str:
 
 
 def check(case: Case, arguments: list[str]) -> None:
-    result = RUNNER.invoke(app, arguments)
-    said = result.output + (result.stderr if result.stderr_bytes else "")
+    result = invoke(*arguments)
+    said = result.output
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         case.allowed(result.exception)
     elif "fault of rmls" in said or "Traceback" in said:
