@@ -275,6 +275,10 @@ class ListScorer:
         """What is added to the logit of every label before ranking."""
         return np.asarray(self.mixture.coefficients[:, 0] - self.logits.coefficients[:, 0])
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy is the same whether the scorer was asked before or not."""
+        return {name: value for name, value in vars(self).items() if name != "boost"}
+
     def look(self, rows: Rows) -> tuple[Shortlists, ListScores]:
         """Return the shortlists of a few normalised rows, and all that is known of them."""
         # All blocks share the vectors of features.

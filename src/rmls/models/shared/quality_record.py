@@ -208,14 +208,14 @@ def read_quality(found: Any) -> QualityRecord | None:
             "figures": [Figure(**each) for each in given["figures"]],
             "groups": [Group(**each) for each in given["groups"]],
             "reliability": [Point(**each) for each in given["reliability"]],
-            "labels": _read_labels(given["labels"]),
+            "labels": _label_counts(given["labels"]),
         }
     )
     _check(record)
     return record
 
 
-def _read_labels(found: dict[str, Any]) -> LabelCounts:
+def _label_counts(found: dict[str, Any]) -> LabelCounts:
     labels = LabelCounts(**found)
     columns = [getattr(labels, name) for name in ("names", *COUNTS)]
     if not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
