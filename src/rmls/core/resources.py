@@ -12,10 +12,11 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import wraps
+from functools import lru_cache, wraps
 from numbers import Integral
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -32,6 +33,8 @@ JOBS_PER_THREAD = 8
 MAX_THREADS = 1024
 # Letters of a wrong value that an error repeats.
 MAX_SHOWN = 60
+# How often the available memory is looked at; to fill what matters of it takes longer.
+LOOKS_A_SECOND = 10
 # Where Linux shows the groups of this process, and their folders.
 OWN_GROUPS = Path("/proc/self/cgroup")
 OWN_SIZE = Path("/proc/self/statm")
@@ -147,12 +150,18 @@ def _cached(folder: Path) -> int:
 
 def require_memory(needed: int, purpose: str, way_out: str) -> None:
     """Raise a sentence when ``needed`` bytes cannot be had; ``way_out`` says what to do instead."""
-    available = available_memory()
+    available = _look(available_memory, int(LOOKS_A_SECOND * time.monotonic()))
     if available is not None and needed > available:
         raise InputError(
             f"{purpose} needs {size(needed)} of memory but {size(available)} is available; "
             f"{way_out}."
         )
+
+
+@lru_cache(maxsize=1)
+def _look(look: Callable[[], int | None], now: int) -> int | None:
+    """Return what ``look`` does, once at a time: some twenty files are read for it."""
+    return look()
 
 
 def _folders(resource: str) -> Iterator[Path]:
