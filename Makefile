@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 demo: setup
 	$(BIN)/rmls demo
 
+# Bytecode is written whatever the environment says: every worker compiles all tests else.
+test test-slow: export PYTHONDONTWRITEBYTECODE =
+
 test: setup-dev
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +20,31 @@ pytestmark = [
 ]
 
 KILLS = 20
-LIVE = fitted("names")
-N_BEFORE = int(LIVE.model.n_samples_)
 
 
-def learn_next(model: Any) -> Any:
+def learn_next(model: Any, X: Any, n_before: int) -> Any:
     """Learn the row that comes next, and every fourth time a label that is new."""
-    number = int(model.n_samples_) - N_BEFORE
-    row = number % LIVE.X.shape[0]
+    number = int(model.n_samples_) - n_before
+    row = number % X.shape[0]
     labels = [*NEW.labels[row], *([f"new {number}"] if number % 4 == 3 else [])]
-    return model.partial_fit(LIVE.X[row : row + 1], [labels])
+    return model.partial_fit(X[row : row + 1], [labels])
 
 
 def test_killing_a_learner_at_random_moments_leaves_a_whole_model(tmp_path: Path) -> None:
-    path = tmp_path / "model"
-    LIVE.model.save(path)
+    path, (model, X, *_) = tmp_path / "model", fitted("names")
+    learn = partial(learn_next, X=X, n_before=int(model.n_samples_))
+    model.save(path)
     expected = rmls.load(path)
     seen = []
-    for _ in kills(lambda: learn_next(rmls.load(path)).save(path), KILLS, longest=0.08):
+    for _ in kills(lambda: learn(rmls.load(path)).save(path), KILLS, longest=0.08):
         model = rmls.load(path)
         seen.append(int(model.n_samples_))
         # The same rows, learned here without a disk in between.
         while expected.n_samples_ < model.n_samples_:
-            learn_next(expected)
+            learn(expected)
         assert model.classes_.tolist() == expected.classes_.tolist()
-        assert_same(answers(model, LIVE.X), answers(expected, LIVE.X))
+        assert_same(answers(model, X), answers(expected, X))
     assert seen == sorted(set(seen))
-    assert np.diff([N_BEFORE, *seen]).min() >= 1
+    assert np.diff([learn.keywords["n_before"], *seen]).min() >= 1
     expected.save(path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
