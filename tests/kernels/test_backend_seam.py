@@ -43,23 +43,23 @@ import rmls
 rng = np.random.default_rng(0)
 Y = (rng.random((90, 6)) < 0.3).astype(int) | np.eye(6, dtype=int)[np.arange(90) % 6]
 X = Y + rng.normal(0, 0.1, Y.shape)
-for index in ("exact", "clusters"):
-    for model in (
-        rmls.RMLS(8, max_iter=30, device="numpy"),
-        rmls.RMLS(8, max_iter=30, device="numpy", early_stopping=True, loss="focal"),
-        rmls.RMLSRanker(8, device="numpy", shortlist_size=4, offset=0.1, index=index),
-        rmls.RMLSRanker(8, device="numpy", calibration_folds=0, n_models=2, loss="logistic"),
-    ):
-        assert model.fit(X, Y).score(X, Y) > 0.9, model
-        model.predict_proba(X), model.rank(X, 3), model.predict_sets(X, "cardinality")
-        model.save(sys.argv[2])
-        again = rmls.load(sys.argv[2])
-        np.testing.assert_allclose(again.decision_function(X), model.decision_function(X))
-        if isinstance(model, rmls.RMLSRanker):
-            before = again.decision_function(X)
-            again.add_labels(["later"], X=X[:3], y=[["later"]] * 3)
-            np.testing.assert_array_equal(again.decision_function(X)[:, :-1], before)
-            again.partial_fit(X[:9], np.column_stack([Y[:9], np.zeros(9, int)]))
+for model in (
+    rmls.RMLS(8, max_iter=30, device="numpy"),
+    rmls.RMLS(8, max_iter=30, device="numpy", early_stopping=True, loss="focal"),
+    rmls.RMLSRanker(8, device="numpy", shortlist_size=4, offset=0.1, index="exact"),
+    rmls.RMLSRanker(8, device="numpy", shortlist_size=4, offset=0.1, index="clusters"),
+    rmls.RMLSRanker(8, device="numpy", calibration_folds=0, n_models=2, loss="logistic"),
+):
+    assert model.fit(X, Y).score(X, Y) > 0.9, model
+    model.predict_proba(X), model.rank(X, 3), model.predict_sets(X, "cardinality")
+    model.save(sys.argv[2])
+    again = rmls.load(sys.argv[2])
+    np.testing.assert_allclose(again.decision_function(X), model.decision_function(X))
+    if isinstance(model, rmls.RMLSRanker):
+        before = again.decision_function(X)
+        again.add_labels(["later"], X=X[:3], y=[["later"]] * 3)
+        np.testing.assert_array_equal(again.decision_function(X)[:, :-1], before)
+        again.partial_fit(X[:9], np.column_stack([Y[:9], np.zeros(9, int)]))
 """
 
 

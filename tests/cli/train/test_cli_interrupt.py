@@ -90,6 +90,7 @@ def test_ctrl_c_saves_a_model_that_can_be_resumed(data_file, spawn, run, tmp_pat
     assert resumed.n_iter_ == len(resumed.loss_curve_) == made + 2
 
 
+@pytest.mark.slow
 def test_kill_during_training_leaves_nothing_behind(data_file, spawn, tmp_path):
     process = spawn("train", data_file, "-o", tmp_path / "m", *ENDLESS)
     for line in process.stderr:
