@@ -18,6 +18,7 @@ from rmls.models.shared.progress import TrainingInterrupted
 X, Y = make_blocks(n=240, n_topics=6, labels=3)
 DATA = make_longtail(1200, 300, 40, labels_per_row=3, random_state=3)
 TRAIN, TEST = DATA.train, DATA.test
+LOSSES = ("logistic", "squared", "squared_hinge", "focal", "asymmetric")
 
 
 def fit(**options: Any) -> RMLS:
@@ -51,7 +52,7 @@ def assert_equal_models(first: RMLS, second: RMLS) -> None:
 @pytest.mark.parametrize("accumulators", ["row", "element"])
 @pytest.mark.parametrize("batch_size", [1, 16])
 @pytest.mark.parametrize("activation", ["tanh", "linear", "relu"])
-@pytest.mark.parametrize("loss", ["logistic", "squared", "squared_hinge", "focal", "asymmetric"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_blocks_are_learned_perfectly(
     loss: str, activation: str, batch_size: int, accumulators: str, negatives: str
 ) -> None:
@@ -64,8 +65,17 @@ def test_blocks_are_learned_perfectly(
         accumulators=accumulators,
         negatives=negatives,
         negatives_per_positive=5,
+        calibration=None,
     )
     assert model.fit(X, Y).score(X, Y) >= 0.99
+
+
+@pytest.mark.parametrize("negatives", ["sampled", "all"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_blocks_are_learned_perfectly_by_calibrated_models(loss: str, negatives: str) -> None:
+    model = RMLS(12, max_iter=12, loss=loss, negatives=negatives, negatives_per_positive=5)
+    assert model.fit(X, Y).score(X, Y) >= 0.99
+    assert model._calibration is not None
 
 
 def test_the_paper_preset_learns_blocks_given_more_passes() -> None:
