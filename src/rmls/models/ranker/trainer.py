@@ -36,8 +36,8 @@ INDEX_ROWS = 256
 # Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
 HELD_OUT_ROWS = 2_000
 DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
-# Labels of more rows hardly gain by the held-out ones: a twentieth of the rows, as a rule.
-FEW_ROWS = 100
+# Where a tenth of the rows or less is added, labels of more rows hardly gain by it.
+FEW_ROWS, FEW_ADDED = 100, 0.11
 # C / n^0.25: each row of a rare label is needed, a frequent one is held back more.
 DEFAULT_COST_POWER = 0.25
 
@@ -182,8 +182,7 @@ class StageTrainer:
         return stages, classifiers, listed
 
     def _require_memory(self, data: TrainingSet) -> None:
-        width = sum(int(member.n_components) for member in self.members)
-        require_room(data, width, self.size)
+        require_room(data, sum(int(each.n_components) for each in self.members), self.size)
 
     def score(self, stages: Stages, data: TrainingSet, found: Shortlists | None = None) -> HeldOut:
         """Return the scores of some rows' shortlists, with the truth."""
@@ -294,13 +293,10 @@ class ClassifierTrainer:
 
     Attributes
     ----------
-    data : TrainingSet
-        Normalised and compact.
-    pairs : Pairs
-        The rows of every label: those that have it, and those that list it.
+    data, pairs : TrainingSet, Pairs
+        Compact rows, and those of every label: those that have it, and those that list it.
     offsets : ndarray of float32
         One number a pair, or empty.
-    options, device, n_threads : ClassifierOptions, str, int
     row_costs, label_costs : ndarray of float32
         What a row and a label cost in the last solution.
     """
@@ -350,18 +346,22 @@ class ClassifierTrainer:
         (pairs, places), problem = take_pairs(self.pairs, labels), self._problem(rows)
         offsets = self.offsets[places] if len(self.offsets) else self.offsets
         problem = problem._replace(label_costs=self.label_costs[labels], offsets=offsets)
-        duals = self.duals[places]
-        found = get_backend(self.device).solve_classifiers(
-            problem, pairs, duals, self.data.n_features, self.n_threads, tick
-        )
-        self.duals[places], self._solved = duals, rows.copy()
-        self._weights.put(labels, *found)
+        self._solved = rows.copy()
+        if len(labels):
+            duals = self.duals[places]
+            found = get_backend(self.device).solve_classifiers(
+                problem, pairs, duals, self.data.n_features, self.n_threads, tick
+            )
+            self.duals[places] = duals
+            self._weights.put(labels, *found)
         return self._weights.by_feature(self.data.n_features)
 
     def _labels_to_solve(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
-        if not len(self._solved):
+        first = not len(self._solved)
+        added = rows if first else rows & ~self._solved
+        if first or added.mean() > FEW_ADDED:
             return np.arange(self.data.n_labels)
-        labels = np.unique(self.data.Y[rows & ~self._solved].indices)
+        labels = np.unique(self.data.Y[added].indices)
         return labels[self.pairs.n_relevant[labels] <= FEW_ROWS].astype(np.int64)
 
     def _problem(self, rows: NDArray[np.bool_]) -> Problem:
