@@ -12,7 +12,7 @@ from scipy import sparse
 from rmls.core.errors import InputError
 from rmls.core.labels import check_texts
 from rmls.core.options import check_whole
-from rmls.core.sparse import as_feature_csr, as_label_csr, label_counts
+from rmls.core.sparse import BLOCK, as_feature_csr, as_label_csr, label_counts
 from rmls.core.words import shorten
 
 
@@ -106,12 +106,12 @@ class Dataset:
     @property
     def train(self) -> Dataset:
         """The first ``n_train`` rows, as a data set without a split."""
-        return self.take(np.arange(self._boundary()), f"{self.name}/train")
+        return self.take(slice(0, self._boundary()), f"{self.name}/train")
 
     @property
     def test(self) -> Dataset:
         """The rows after the first ``n_train``, as a data set without a split."""
-        return self.take(np.arange(self._boundary(), self.n_samples), f"{self.name}/test")
+        return self.take(slice(self._boundary(), self.n_samples), f"{self.name}/test")
 
     def take(self, rows: Any, name: str | None = None) -> Dataset:
         """Return the given rows, in that order, as a data set without a split.
@@ -155,6 +155,10 @@ class Dataset:
         names = self.label_names
         left = None if names is None else [names[label] for label in kept]
         return replace(self, Y=self.Y[:, kept], label_names=left)
+
+    def renamed(self, Y: Any, label_names: list[str]) -> Dataset:
+        """Return the same rows with other labels."""
+        return replace(self, Y=Y, label_names=label_names)
 
     def split(self, test_size: float = 0.2, random_state: int = 0) -> Dataset:
         """Return the same rows in random order with a fresh training part in front.
@@ -214,7 +218,9 @@ def _checked_features(X: Any) -> sparse.csr_matrix:
     if not sparse.issparse(X) and np.ndim(X) != 2:
         raise InputError(f"X must be 2-d (rows × features); got {np.ndim(X)} dimension(s).")
     matrix = as_feature_csr(X)
-    if not np.isfinite(matrix.data).all():
+    # Some at a time: rows of a store may not fit into memory, and a mark for each number neither.
+    values = (matrix.data[start : start + BLOCK] for start in range(0, matrix.nnz, BLOCK))
+    if not all(np.isfinite(some).all() for some in values):
         raise InputError("X holds a value that is not finite; replace nan and inf first.")
     return matrix
 

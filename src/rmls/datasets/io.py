@@ -52,8 +52,10 @@ def load(name_or_path: str | PathLike[str] | Source, **options: Any) -> Dataset:
     >>> load(path)
     Dataset('toy': 2 rows, 3 features, 2 labels)
     """
-    source = find(name_or_path, bool(options.pop("download", False)))
     wanted = options.pop("format", None)
+    if wanted in (None, "store") and _may_be_store(name_or_path):
+        return _load_store(name_or_path, options)
+    source = find(name_or_path, bool(options.pop("download", False)))
     format = format_named(wanted) if wanted is not None else format_of(source)
     require_labels = bool(options.pop("require_labels", True))
     min_label_rows = options.pop("min_label_rows", 0)
@@ -72,6 +74,29 @@ def load(name_or_path: str | PathLike[str] | Source, **options: Any) -> Dataset:
         message = "the file has no labels; it serves prediction only (require_labels=False)"
         raise FileFormatError(message, source.path)
     return dataset.drop_rare_labels(min_label_rows) if min_label_rows else dataset
+
+
+def _may_be_store(name_or_path: Any) -> bool:
+    """Tell a folder, or an address, from a file."""
+    if isinstance(name_or_path, Source):
+        return False
+    path = str(name_or_path)
+    files = (os.path.join(path, name) for name in ("store.json", "plan.json"))
+    return "://" in path or any(map(os.path.isfile, files))
+
+
+def _load_store(where: Any, options: dict[str, Any]) -> Dataset:
+    from rmls.datasets.store import open_store
+
+    require_labels = bool(options.pop("require_labels", True))
+    options.pop("download", None)
+    if options:
+        raise InputError(f"a store is read without options; got {next(iter(options))!r}.")
+    dataset = open_store(str(where)).dataset()
+    if require_labels and not dataset.is_labelled:
+        message = "the store has no labels; it serves prediction only (require_labels=False)"
+        raise FileFormatError(message, where)
+    return dataset
 
 
 def find(name_or_path: str | PathLike[str] | Source, download: bool = False) -> Source:

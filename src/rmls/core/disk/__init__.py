@@ -1,0 +1,1 @@
+"""Arrays that lie in files: those of stores, which are read, and scratch, which is written."""
