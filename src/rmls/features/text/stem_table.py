@@ -64,15 +64,18 @@ class StemTable:
         a table that is ``kept``: the forms of a new word are looked for in it.
         """
         known, names = CodeTable(), list[str]()
-        numbers = []
-        for scan in (*scans, *more):
+        counts = np.zeros(0)
+        # One scan at a time: they may lie on disk, more of them than memory holds.
+        for scan in scans:
             number, new = known.add(scan.codes)
             names.extend(scan.spell(new))
-            numbers.append(number)
-        counts = np.zeros(len(names))
-        for scan, number in zip(scans, numbers[: len(scans)], strict=True):
+            if len(names) > len(counts):
+                counts = np.concatenate([counts, np.zeros(len(names))])
             _, words, times = scan.rows
             counts[number] += np.bincount(words, times, minlength=len(number))
+        for scan in more:
+            names.extend(scan.spell(known.add(scan.codes)[1]))
+        counts = np.concatenate([counts, np.zeros(len(names))])[: len(names)]
         language, endings, stemmed = _choose_stems(names, counts, stem, kept)
         table = CodeTable()
         stem_of, new = table.add(hash_names(stemmed))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,7 +73,7 @@ class Chosen:
 
 def choose_block(
     vocabulary: Vocabulary | None,
-    counted: Sequence[Rows],
+    counted: Iterable[Rows],
     size: int,
     limits: tuple[int, int | None],
     wanted: NDArray[np.int32] = NO_NUMBERS,
@@ -84,7 +84,7 @@ def choose_block(
     ----------
     vocabulary : Vocabulary or None
         All terms; None where columns are chosen by the hash.
-    counted : sequence of CSR arrays
+    counted : iterable of CSR arrays
         How often every term stands in every row, in blocks of rows.
     size : int
         Number of terms, or of hashed columns.
@@ -93,9 +93,10 @@ def choose_block(
     wanted : ndarray of int32
         Terms that are kept whatever the limits are.
     """
-    rows_with = np.zeros(size, np.int64)
-    for _, indices, _ in counted:
+    rows_with, n_rows = np.zeros(size, np.int64), 0
+    for indptr, indices, _ in counted:
         rows_with += np.bincount(indices, minlength=size)
+        n_rows += len(indptr) - 1
     place = None
     if vocabulary is not None:
         kept = choose_columns(rows_with, *limits)
@@ -105,7 +106,6 @@ def choose_block(
             place = np.full(size, -1, np.int32)
             place[kept] = np.arange(len(kept))
             rows_with, vocabulary = rows_with[kept], vocabulary.keep(kept)
-    n_rows = sum(len(indptr) - 1 for indptr, _, _ in counted)
     return Chosen(TermBlock(vocabulary, rarity(n_rows, rows_with)), place)
 
 
