@@ -139,13 +139,17 @@ def evaluate(
     model was trained on them. Labels are matched by name where model and data
     have names.
     """
-    from rmls.cli.shared.data import choose_part, load_for_model, load_model
+    from rmls.cli.shared.data import choose_part, is_store_path, load_for_model, load_model
 
     ks = _read_ks(k)
     names = _read_metrics(metrics)
     per_label = per_label or worst is not None or per_label_file is not None
     _check_label_file(per_label_file, overwrite)
     fitted = load_model(model, data)
+    if texts.is_text_model(fitted) and is_store_path(data):
+        from rmls.cli.shared.stores import inner_model
+
+        fitted = inner_model(fitted, data)
     if texts.is_text_model(fitted):
         reading = texts.Reading(
             text, labels, None, separator, encoding, delimiter, source_format, features

@@ -72,7 +72,7 @@ def predict(
     as in DATA, from 0; the file appears when it is complete.
     """
     from rmls.cli.shared.console import check_file_target, open_output
-    from rmls.cli.shared.data import choose_part, load_for_model, load_model
+    from rmls.cli.shared.data import choose_part, is_store_path, load_for_model, load_model
     from rmls.cli.shared.texts import is_text_model
 
     if top is not None and decision is not None:
@@ -82,6 +82,10 @@ def predict(
     # Before the model is loaded: a bad name is told at once.
     check_file_target(output, overwrite, streams=True)
     fitted = load_model(model, data)
+    if is_text_model(fitted) and is_store_path(data):
+        from rmls.cli.shared.stores import inner_model
+
+        fitted = inner_model(fitted, data)
     if is_text_model(fitted):
         raise InputError(f"{model} takes texts: rmls suggest {model} --input {data}")
     rule = options.decision_for(fitted, decision if top is None else f"top_{top}")

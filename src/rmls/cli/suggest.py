@@ -14,6 +14,7 @@ import typer
 
 from rmls.cli.shared import options, texts
 from rmls.cli.shared.console import note, notes
+from rmls.cli.shared.data import is_store_path
 from rmls.cli.shared.vectors import VectorFile, open_for_model
 from rmls.core.errors import InputError
 from rmls.core.words import count
@@ -131,6 +132,8 @@ def suggest(
     decided = decision is not None or bool(add_column and top is None and min_probability is None)
     choice = Choice(None if decided else top or DEFAULT_TOP, rule, min_probability or 0.0)
     reading = texts.Reading(columns, None, id, None, encoding, delimiter, source_format, features)
+    if add_column and source is not None and is_store_path(source):
+        raise InputError("--add-column copies the columns of a table; a store has none.")
     vectors = open_for_model(fitted, features)
     tables = _tables(fitted, text, source, reading, quiet)
     n_rows = 0
@@ -168,7 +171,11 @@ def _tables(
     from rmls.datasets.tables.chunks import MAX_CELL
     from rmls.datasets.tables.streams import STDIN, open_text, text_lines
 
-    if source is not None:
+    if source is not None and is_store_path(source):
+        from rmls.cli.shared.stores import stored_tables
+
+        yield from stored_tables(model, source)
+    elif source is not None:
         # Whatever labels the table has, they are not looked at.
         more = {"labels": (), "keep_other": True, **texts.columns_of(model)}
         for number, table in enumerate(reading.iterate(source, **more)):
@@ -188,11 +195,14 @@ def _tables(
 def _suggestions(
     model: Any, table: TextTable, choice: Choice, vectors: VectorFile | None
 ) -> Iterator[list[RankedLabel]]:
-    rows = texts.rows_for_model(model, table, vectors)
+    rows: Any = getattr(table, "X", None)
+    ranker = model if rows is None else model.estimator_
+    if rows is None:
+        rows = texts.rows_for_model(model, table, vectors)
     if choice.top is not None:
-        ranking = model.rank(rows, choice.top)
+        ranking = ranker.rank(rows, choice.top)
     else:
-        ranking = model.rank_sets(rows, choice.rule)
+        ranking = ranker.rank_sets(rows, choice.rule)
     for row in ranking:
         likely = [
             label for label in row if label.probability is None or label.probability >= choice.least

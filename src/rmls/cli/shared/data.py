@@ -41,11 +41,18 @@ def load_data(
     return dataset
 
 
+def is_store_path(data: str) -> bool:
+    """Tell whether DATA is a store, or the part of one, without importing what reads it."""
+    return "://" in data or any(Path(data, name).is_file() for name in ("store.json", "plan.json"))
+
+
 def reads_texts(data: str, reading: Reading) -> bool:
     """Tell whether ``data`` is a table of texts: by its ending, or as columns are named."""
     from rmls.datasets.formats import format_by_extension
     from rmls.datasets.tables.text_table import NAMES, table_format
 
+    if is_store_path(data):
+        return False
     if reading.format is not None:
         return reading.format in NAMES
     if reading.text is not None or reading.labels is not None:

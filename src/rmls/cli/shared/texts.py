@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -139,6 +139,10 @@ class Reading:
             "format": self.format,
             **more,
         }
+
+    def plain(self) -> list[Any]:
+        """Return all of it as a list of plain values."""
+        return list(astuple(self))
 
     def iterate(self, data: str, **more: Any) -> Iterator[TextTable]:
         """Yield the rows of a table, some at a time."""

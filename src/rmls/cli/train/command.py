@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -252,7 +252,7 @@ def train(
     of rows that the model had not seen goes to MODEL.html (texts only).
     """
     from rmls.cli.shared.console import check_model_target
-    from rmls.cli.shared.data import reads_texts
+    from rmls.cli.shared.data import is_store_path, reads_texts
     from rmls.cli.shared.options import find_estimator
     from rmls.cli.train.run import Run, run_training
 
@@ -260,8 +260,7 @@ def train(
     # --set comes last and wins over a shortcut.
     columns = [*_list_columns(categories, numbers), *_list_vectors(features, encoder)]
     given = [*_list_given(shortcuts, stopping, keep_rows), *parse_settings(settings or [])]
-    estimator = find_estimator(method)
-    names = texts.Names(label_text, no_names)
+    estimator, names = find_estimator(method), texts.Names(label_text, no_names)
     reading = texts.Reading(
         text, labels, None, separator, encoding, delimiter, source_format, features
     )
@@ -276,10 +275,27 @@ def train(
         return
     _check_numbers(data, estimator, columns)
     run = Run(data, output, part, source_format, index_base, quiet, overwrite)
+    run = _open_store_run(run, names, resume) if is_store_path(data) else run
     run, training = _settle(run, estimator, given, paper, test_share, resume=resume)
-    if label_text is not None:
+    if label_text is not None and type(run) is Run:
         training.fit_with["label_text"] = names.read_for(estimator, run.say)
     run_training(run, training)
+
+
+def _open_store_run(run: Run, names: texts.Names, resume: bool) -> Run:
+    """Return the run of a store; one that was made of texts gives a model that takes texts."""
+    from rmls.cli.shared.stores import store_features
+    from rmls.datasets.store import open_store
+
+    features = store_features(open_store(run.data))
+    if features is None:
+        return run
+    if resume:
+        raise InputError("--resume continues a training on features; train on the store again.")
+    from rmls.cli.train.stores import StoreRun
+
+    given = {field.name: getattr(run, field.name) for field in fields(run)}
+    return StoreRun(**given, features=features, names=names)
 
 
 def _settle(
