@@ -149,7 +149,7 @@ class NumpyBackend:
         order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return order.astype(np.int32), np.take_along_axis(scores, order, axis=1)
 
-    def pair_rows(self, Y: Csr, listed: np.ndarray, n_labels: int) -> Pairs:
+    def pair_rows(self, Y: Csr, listed: np.ndarray, n_labels: int, zeros=np.zeros) -> Pairs:
         relevant = as_matrix(Y, n_labels) > 0
         either = relevant.copy()
         np.put_along_axis(either, listed, True, axis=1)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from rmls.core.errors import InputError
-from rmls.core.words import size
+from rmls.core.words import read_size, size
 
 JOBS_PER_THREAD = 8
 # More than any machine has cores: a larger number is a slip, and as many threads a hang.
@@ -44,6 +44,8 @@ MEMORY_FILES = (
     ("memory.max", "memory.current"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes"),
 )
+# A limit that the user sets, such as "4 GB".
+MEMORY = "RMLS_MEMORY"
 # joblib tells its workers their share of the cores by these.
 SHARES = ("LOKY_MAX_CPU_COUNT", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -116,7 +118,8 @@ def available_memory() -> int | None:
     for line in lines:
         # In kB, and with the caches that the system would give up; MemFree leaves them out.
         if line.startswith("MemAvailable:"):
-            return min([int(line.split()[1]) * 1024, *container_memory(), *_address_space()])
+            limits = (*container_memory(), *_address_space(), *_told())
+            return min([int(line.split()[1]) * 1024, *limits])
     return None
 
 
@@ -139,6 +142,14 @@ def _address_space() -> Iterator[int]:
     limit, pages = getrlimit(RLIMIT_AS)[0], _words(Path("/proc/self/statm"))[:1]
     if limit != RLIM_INFINITY and pages:
         yield max(0, limit - int(pages[0]) * getpagesize())
+
+
+def _told() -> Iterator[int]:
+    """Yield what the environment leaves this process; files that it has mapped do not count."""
+    told, pages = os.environ.get(MEMORY), _words(OWN_SIZE)
+    if told and len(pages) > 2:
+        private = (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGESIZE")
+        yield max(0, read_size(MEMORY, told) - private)
 
 
 def _cached(folder: Path) -> int:

@@ -7,6 +7,7 @@ labels in that order do not depend on how either were ordered.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,78 @@ def is_row_pointer(indptr: NDArray[Any], n_rows: int, n_entries: int) -> bool:
 def are_within(indices: NDArray[Any], limit: int) -> bool:
     """Tell whether all indices are at least 0 and below ``limit``."""
     return not len(indices) or (int(indices.min()) >= 0 and int(indices.max()) < limit)
+
+
+def is_mapped(X: sparse.csr_matrix) -> bool:
+    """Tell whether the entries of a matrix lie in a file, as those of a store do."""
+    owner: Any = X.data
+    while owner is not None:
+        if isinstance(owner, np.memmap) or getattr(owner, "is_mapped", False):
+            return True
+        owner = getattr(owner, "base", None)
+    return False
+
+
+def over_arrays(data: Any, indices: Any, indptr: Any, n_columns: int) -> sparse.csr_matrix:
+    """Return a canonical CSR matrix over these very arrays, which are known to be one."""
+    empty: Any = (len(indptr) - 1, n_columns)
+    matrix = sparse.csr_matrix(empty, dtype=data.dtype)
+    # Assigned, not passed: scipy would widen the indices of many entries, all of them in memory.
+    matrix.data, matrix.indices = data, indices
+    matrix.indptr = indptr if indptr[-1] > INT32_MAX else indptr.astype(np.int32)
+    # A look whether it is so would read everything.
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
+
+
+def slice_rows(X: sparse.csr_matrix, start: int, stop: int) -> sparse.csr_matrix:
+    """Return neighbouring rows of canonical ``X`` without a copy of their entries."""
+    indptr = X.indptr[start : stop + 1]
+    first, last = int(indptr[0]), int(indptr[-1])
+    return over_arrays(X.data[first:last], X.indices[first:last], indptr - first, X.shape[1])
+
+
+def row_blocks(
+    X: sparse.csr_matrix, n_entries: int = BLOCK, n_rows: int = BLOCK
+) -> Iterator[slice]:
+    """Yield blocks of rows with at most so many entries and rows, at least one row.
+
+    Examples
+    --------
+    >>> [block.stop for block in row_blocks(sparse.csr_matrix(np.ones((5, 4))), 8)]
+    [2, 4, 5]
+    """
+    start, end = 0, int(X.shape[0])
+    while start < end:
+        full = int(np.searchsorted(X.indptr, X.indptr[start] + n_entries, side="right")) - 1
+        stop = min(max(full, start + 1), start + n_rows, end)
+        yield slice(start, stop)
+        start = stop
+
+
+def take_rows(X: sparse.csr_matrix, rows: NDArray[np.int64]) -> sparse.csr_matrix:
+    """Return some rows of canonical ``X``, in memory; nothing else of it is looked at."""
+    starts, lengths = X.indptr[rows].astype(np.int64), np.diff(X.indptr)[rows].astype(np.int64)
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    places = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
+    parts = (X.data[places], X.indices[places], indptr)
+    taken = sparse.csr_matrix(parts, (len(rows), X.shape[1]))
+    taken.has_sorted_indices = taken.has_canonical_format = True
+    return taken
+
+
+def row_squares(X: sparse.csr_matrix) -> NDArray[np.float32]:
+    """Return the squared length of every row.
+
+    Examples
+    --------
+    >>> row_squares(sparse.csr_matrix(np.float32([[3, 4], [0, 0]]))).tolist()
+    [25.0, 0.0]
+    """
+    squares = np.zeros(X.shape[0], np.float32)
+    for block in row_blocks(X):
+        squares[block] = np.asarray(X[block].multiply(X[block]).sum(axis=1)).ravel()
+    return squares
 
 
 def label_counts(Y: sparse.csr_matrix) -> NDArray[np.int64]:

@@ -12,7 +12,14 @@ from scipy import sparse
 from rmls.core.errors import InputError
 from rmls.core.labels import check_texts
 from rmls.core.options import check_whole
-from rmls.core.sparse import BLOCK, as_feature_csr, as_label_csr, label_counts
+from rmls.core.sparse import (
+    BLOCK,
+    as_feature_csr,
+    as_label_csr,
+    is_mapped,
+    label_counts,
+    slice_rows,
+)
 from rmls.core.words import shorten
 
 
@@ -128,9 +135,12 @@ class Dataset:
         [3.0, 1.0]
         """
         chosen: Any = rows if isinstance(rows, slice) else np.asarray(rows)
-        return replace(
-            self, X=self.X[chosen], Y=self.Y[chosen], n_train=None, name=name or self.name
-        )
+        if isinstance(rows, slice) and rows.step in (None, 1) and is_mapped(self.X):
+            start, stop, _ = rows.indices(self.n_samples)
+            X = slice_rows(self.X, start, max(start, stop))
+        else:
+            X = self.X[chosen]
+        return replace(self, X=X, Y=self.Y[chosen], n_train=None, name=name or self.name)
 
     def drop_rare_labels(self, min_label_rows: int) -> Dataset:
         """Return the same rows without the labels that fewer than ``min_label_rows`` rows have.

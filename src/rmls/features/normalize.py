@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ from scipy import sparse
 
 from rmls.core.errors import InputError
 from rmls.core.resources import require_memory
+from rmls.core.sparse import is_mapped, row_blocks, take_rows
 
 Mode = Literal["none", "l2", "log_l2", "standardize", "rescale"]
 MODES: tuple[Mode, ...] = ("none", "l2", "log_l2", "standardize", "rescale")
@@ -25,6 +27,7 @@ MAX_DEVIATIONS = 8.0
 LOOK_AT = 50_000
 # Between them a length and its reciprocal are both float32 numbers of full precision.
 SHORTEST, LONGEST = 1e-37, 1e37
+BLOCK_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def fit_normalizer(
         normalize = "none"
     if normalize == "auto":
         # Distinct rows come in the order of their fingerprints: the first ones are a fair sample.
-        mode: Any = choose_mode(X if rows is None else X[rows[:LOOK_AT]])
+        mode: Any = choose_mode(X, None if rows is None else rows[:LOOK_AT])
     else:
         mode = normalize
     if mode not in MODES:
@@ -133,15 +136,14 @@ def fit_normalizer(
     empty = np.zeros(0, dtype=np.float32)
     if mode not in ("standardize", "rescale"):
         return Normalizer(mode, empty, empty)
-    chosen = X if rows is None else X[rows]
-    share = np.ones(chosen.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+    n_rows = X.shape[0] if rows is None else len(rows)
+    share = np.ones(n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
     with np.errstate(over="ignore"):
         total = share.sum()
     # Weights near the largest float have no finite sum.
     share = share if np.isfinite(total) else share / share.max()
     share = share / share.sum()
-    mean = np.asarray(chosen.T @ share).ravel()
-    square = np.asarray(_with_values(chosen, chosen.data.astype(np.float64) ** 2).T @ share).ravel()
+    mean, square = _moments(X, rows, share)
     if mode == "rescale":
         # Not centred: a shift would fill the zeros of a sparse matrix.
         root = np.sqrt(square)
@@ -153,20 +155,51 @@ def fit_normalizer(
     return Normalizer("standardize", mean.astype(np.float32), scale)
 
 
-def choose_mode(X: sparse.csr_matrix) -> Mode:
-    """Return the mode that ``normalize="auto"`` takes for ``X``."""
-    if X.nnz == 0:
-        return "none"
-    lengths = np.sqrt(_row_sums(X, X.data.astype(np.float64) ** 2))
-    lengths = lengths[lengths > 0]
+def choose_mode(X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None) -> Mode:
+    """Return the mode that ``normalize="auto"`` takes for ``X``, or for some rows of it."""
+    n_rows = n_entries = n_lengths = n_unit = 0
+    lowest, whole = np.inf, True
+    for block in _blocks(X, rows):
+        n_rows, n_entries = n_rows + block.shape[0], n_entries + block.nnz
+        lengths = np.sqrt(_row_sums(block, block.data.astype(np.float64) ** 2))
+        lengths = lengths[lengths > 0]
+        n_lengths += len(lengths)
+        n_unit += int((np.abs(lengths - 1.0) < UNIT_TOLERANCE).sum())
+        lowest = min(lowest, float(block.data.min(initial=np.inf)))
+        whole = whole and bool((block.data == np.floor(block.data)).all())
     # One row may have unit length by chance.
-    if len(lengths) > 1 and np.mean(np.abs(lengths - 1.0) < UNIT_TOLERANCE) > 0.99:
+    if n_entries == 0 or (n_lengths > 1 and n_unit / n_lengths > 0.99):
         return "none"
-    if X.nnz >= DENSE_SHARE * X.shape[0] * X.shape[1]:
+    if n_entries >= DENSE_SHARE * n_rows * X.shape[1]:
         return "standardize"
-    if X.data.min() < 0:
+    if lowest < 0:
         return "rescale"
-    return "log_l2" if (X.data == np.floor(X.data)).all() else "l2"
+    return "log_l2" if whole else "l2"
+
+
+def _blocks(X: sparse.csr_matrix, rows: NDArray[np.int64] | None) -> Iterator[sparse.csr_matrix]:
+    """Yield rows some at a time: those of a store stay on disk."""
+    if rows is None:
+        yield from (X[block] for block in row_blocks(X))
+        return
+    for start in range(0, len(rows), BLOCK_ROWS):
+        yield take_rows(X, rows[start : start + BLOCK_ROWS])
+
+
+def _moments(
+    X: sparse.csr_matrix, rows: NDArray[np.int64] | None, share: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the weighted mean and mean square of every column."""
+    mean, square = np.zeros((2, X.shape[1]))
+    start = 0
+    blocks = _blocks(X, rows) if is_mapped(X) else [X if rows is None else X[rows]]
+    for block in blocks:
+        own = share[start : start + block.shape[0]]
+        mean += np.asarray(block.T @ own).ravel()
+        values = _with_values(block, block.data.astype(np.float64) ** 2)
+        square += np.asarray(values.T @ own).ravel()
+        start += block.shape[0]
+    return mean, square
 
 
 def unit_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:

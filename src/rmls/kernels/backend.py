@@ -111,8 +111,13 @@ class Backend(Protocol):
         """Return the best ``k`` columns of every row of a table, best first."""
         ...
 
-    def pair_rows(self, Y: Csr, listed: Labels, n_labels: int) -> Pairs:
-        """Return for every label the rows that have it and the rows that list it."""
+    def pair_rows(
+        self, Y: Csr, listed: Labels, n_labels: int, zeros: Callable[..., Any] = np.zeros
+    ) -> Pairs:
+        """Return for every label the rows that have it and the rows that list it.
+
+        ``zeros`` makes the array of the rows, the largest one.
+        """
         ...
 
     def products_at(self, pairs: Pairs, vectors: Floats, hidden: Floats, n_threads: int) -> Floats:

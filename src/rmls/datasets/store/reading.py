@@ -15,7 +15,7 @@ from scipy import sparse
 from rmls.core.disk.mapping import FilePart, map_parts
 from rmls.core.errors import FileFormatError, InputError
 from rmls.core.resources import require_memory
-from rmls.core.sparse import INT32_MAX, check_csr, is_row_pointer
+from rmls.core.sparse import check_csr, is_row_pointer, over_arrays
 from rmls.core.words import count
 from rmls.datasets.dataset import Dataset
 from rmls.datasets.formats import check_columns
@@ -157,7 +157,7 @@ class Store:
         indices, data = (
             map_parts(self._parts(file), ARRAYS[file]) for file in ("X.indices.bin", "X.data.bin")
         )
-        return _assemble(data, indices, self._join_pointers("X"), self.n_features)
+        return over_arrays(data, indices, self._join_pointers("X"), self.n_features)
 
     @cached_property
     def Y(self) -> sparse.csr_matrix:
@@ -220,7 +220,7 @@ class Store:
         except InputError as error:
             message = str(error).removesuffix(".")
             raise FileFormatError(message, self.place.path()) from None
-        return _assemble(data, indices, indptr, shape[1])
+        return over_arrays(data, indices, indptr, shape[1])
 
     def _join_pointers(self, which: str) -> NDArray[np.int64]:
         """Return where the rows of all shards begin."""
@@ -281,17 +281,6 @@ class Store:
                 name = f"{shard_name(number)}/{file}"
                 self.place.fetch(name, folder / name)
         return Store(Place(folder), self.manifest)
-
-
-def _assemble(data: Any, indices: Any, indptr: Any, n_columns: int) -> sparse.csr_matrix:
-    """Return a CSR matrix over these very arrays."""
-    matrix = sparse.csr_matrix((len(indptr) - 1, n_columns), dtype=data.dtype)
-    # Assigned, not passed: scipy would widen the indices of many entries, all of them in memory.
-    matrix.data, matrix.indices = data, indices
-    matrix.indptr = indptr if indptr[-1] > INT32_MAX else indptr.astype(np.int32)
-    # Written so, and a look at it would read everything.
-    matrix.has_sorted_indices = matrix.has_canonical_format = True
-    return matrix
 
 
 def is_store(where: Any) -> bool:

@@ -129,9 +129,11 @@ class CpuBackend:
         run_parts(work, cut_blocks(len(scores), size), n_threads)
         return labels, best
 
-    def pair_rows(self, Y: Csr, listed: Labels, n_labels: int) -> Pairs:
+    def pair_rows(
+        self, Y: Csr, listed: Labels, n_labels: int, zeros: Callable[..., Any] = np.zeros
+    ) -> Pairs:
         """Return for every label the rows that have it and the rows that list it."""
-        pairs: Pairs = pair_rows(Y.indptr, Y.indices, listed, n_labels)
+        pairs: Pairs = pair_rows(Y.indptr, Y.indices, listed, n_labels, zeros)
         return pairs
 
     def products_at(self, pairs: Pairs, vectors: Floats, hidden: Floats, n_threads: int) -> Floats:

@@ -11,7 +11,7 @@ from scipy import sparse
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError, InputError
 from rmls.core.options import check_choice, check_number, check_numbers, check_whole
-from rmls.core.sparse import check_csr
+from rmls.core.sparse import BLOCK, check_csr
 from rmls.kernels.arrays import ACTIVATIONS, N_TERMS, Params, SparseWeights
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.combination import (
@@ -241,6 +241,18 @@ def read_weights(archive: Archive, d: int, m: int, dtype: Any) -> SparseWeights:
 def index_type(n_columns: int) -> type:
     """Return the type of feature or label numbers: two bytes where they suffice."""
     return np.uint16 if n_columns <= 1 << 16 else np.uint32
+
+
+def feature_numbers(X: sparse.csr_matrix, zeros: Any = np.zeros) -> NDArray[Any]:
+    """Return the features of all entries in the type that suffices for them."""
+    wanted = index_type(X.shape[1])
+    if wanted is np.uint32:
+        # None is negative: the same bits.
+        return np.asarray(X.indices.view(np.uint32))
+    numbers: NDArray[Any] = zeros(len(X.indices), wanted)
+    for start in range(0, len(numbers), BLOCK):
+        numbers[start : start + BLOCK] = X.indices[start : start + BLOCK]
+    return numbers
 
 
 def round_vectors(vectors: NDArray[np.float32], precision: str) -> NDArray[np.float32]:

@@ -44,7 +44,7 @@ from rmls.models.ranker.scoring import (
     Stages,
     without_idle_names,
 )
-from rmls.models.ranker.sources import Background, Rows, make_sources
+from rmls.models.ranker.sources import Background, Rows, lay_out, make_sources
 from rmls.models.ranker.trainer import HELD_OUT_ROWS, ClassifierOptions, StageTrainer, make_members
 from rmls.models.ranker.why import Explains
 from rmls.models.rmls.rmls import RMLS
@@ -287,8 +287,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         self.seconds_ = trainer.seconds
         given = data.rows
         with trainer.stage("features"):
-            X, dense = Rows.split(data.X, int(self.dense_columns))
-            data = self._normalized(replace(data, X=X, dense=dense)).compact()
+            data = lay_out(self, data)
         self._kept_rows = KeptRows.of(data, given) if self.keep_rows else None
         stages, held = self._train(trainer, data)
         self._background = Background.of(data, stages.proposer.vectors, trainer.classifiers)

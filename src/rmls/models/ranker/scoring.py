@@ -124,14 +124,18 @@ class Proposer:
         return found
 
     def propose_all(
-        self, rows: Rows, n_threads: int, tick: Callable[[float], None] | None = None
+        self,
+        rows: Rows,
+        n_threads: int,
+        tick: Callable[[float], None] | None = None,
+        zeros: Callable[..., Any] = np.zeros,
     ) -> Shortlists:
-        """Return the best labels of many normalised rows, block by block.
+        """Return the best labels of many normalised rows, block by block, in arrays of ``zeros``.
 
         ``tick`` is called with the share of the rows that is done, from any thread.
         """
         shape = (int(rows.X.shape[0]), self.size)
-        found = Shortlists(np.empty(shape, np.int32), np.empty(shape, np.float32))
+        found = Shortlists(zeros(shape, np.int32), zeros(shape, np.float32))
         done: list[int] = []
 
         def work(start: int, stop: int) -> None:
@@ -159,8 +163,11 @@ def require_room(data: TrainingSet, width: int, size: int) -> None:
     """Refuse vectors and lists that do not fit, before anything is asked for."""
     # Vectors as trained, as rounded and, of the labels, as an index orders them.
     vectors = 4 * width * (2 * data.n_features + 3 * data.n_labels)
+    lists = PAIR_BYTES * data.n_rows * size
+    if data.scratch is not None:
+        data.scratch.require(lists, f"lists of {size} labels for {data.n_rows:,} rows")
     require_memory(
-        vectors + PAIR_BYTES * data.n_rows * size,
+        vectors + (lists if data.scratch is None else 0),
         f"{width} components of {data.n_features} features and {data.n_labels} labels, with "
         f"lists of {size} labels for {data.n_rows} rows,",
         "use fewer components or a smaller shortlist_size",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.core.sparse import is_mapped
 from rmls.kernels.backend import Vectors
 from rmls.models.shared.training_set import TrainingSet
 
@@ -18,6 +19,10 @@ Floats = NDArray[np.float32]
 # Plenty for means; a covariance of 128 columns wants some thousands.
 BACKGROUND_ROWS = 5_000
 SMALLEST = 1e-30
+# Pairs of a label and a row whose numbers are in memory at a time.
+PAIRS_AT_ONCE = 1 << 20
+# Of the memory there is, what rows and lists may take before they go to disk.
+SHARE_IN_MEMORY = 0.5
 
 
 class Rows(NamedTuple):
@@ -43,6 +48,9 @@ class Rows(NamedTuple):
     @classmethod
     def of(cls, data: TrainingSet) -> Rows:
         """Return the rows of a set."""
+        # A compact set is its own rows: a copy would double the memory.
+        if data.n_rows == data.X.shape[0] and np.array_equal(data.rows, np.arange(data.n_rows)):
+            return cls(data.X, data.dense)
         return cls(data.features, None if data.dense is None else data.dense[data.rows])
 
     @classmethod
@@ -123,16 +131,27 @@ def _certainty(classifiers: Any, n_labels: int) -> Floats:
     """Return 1 for the penalty, and what every row adds that has a say in the solution."""
     if classifiers is None:
         return np.ones(n_labels, np.float32)
-    pairs, counts = classifiers.pairs, np.diff(classifiers.pairs.indptr)
-    costs = np.repeat(classifiers.label_costs, counts) * classifiers.row_costs[pairs.rows]
-    duals = classifiers.duals
+    ends, sums, carried = classifiers.pairs.indptr, np.zeros(n_labels + 1), 0.0
+    for start in range(0, int(ends[-1]), PAIRS_AT_ONCE):
+        stop = min(start + PAIRS_AT_ONCE, int(ends[-1]))
+        # One running sum over all pairs, taken up where the block before it ended.
+        terms = _curvatures(classifiers, start, stop)
+        running = np.cumsum(np.concatenate([[carried], terms]), dtype=np.float64)
+        inside = (ends > start) & (ends <= stop)
+        sums[inside], carried = running[ends[inside] - start], float(running[-1])
+    return np.asarray(1 + np.diff(sums), dtype=np.float32)
+
+
+def _curvatures(classifiers: Any, start: int, stop: int) -> Floats:
+    """Return what some pairs of a label and a row add to the certainty of the label."""
+    pairs, duals = classifiers.pairs, classifiers.duals[start:stop]
+    counts = np.diff(np.clip(pairs.indptr, start, stop))
+    costs = np.repeat(classifiers.label_costs, counts)
+    costs *= classifiers.row_costs[pairs.rows[start:stop]]
     if classifiers.options.loss == "logistic":
         # With p = a / C, C p (1 - p).
-        terms = duals * (1 - np.minimum(duals / np.maximum(costs, SMALLEST), 1))
-    else:
-        terms = np.where(duals > 0, 2 * costs, 0)
-    sums = np.concatenate([[0.0], np.cumsum(terms, dtype=np.float64)])[classifiers.pairs.indptr]
-    return np.asarray(1 + np.diff(sums), dtype=np.float32)
+        return np.asarray(duals * (1 - np.minimum(duals / np.maximum(costs, SMALLEST), 1)))
+    return np.where(duals > 0, 2 * costs, 0)
 
 
 class Source(Protocol):
@@ -200,6 +219,20 @@ class SourceTrainer(Protocol):
     def learn(self, data: TrainingSet) -> Source:
         """Return the source that was learned from normalised rows."""
         ...
+
+
+def lay_out(model: Any, data: TrainingSet) -> TrainingSet:
+    """Return the rows normalised and compact, with the dense columns apart.
+
+    Rows of a store go from file to file where memory has no room for them.
+    """
+    if is_mapped(data.X):
+        from rmls.models.ranker.on_disk import lay_out_on_disk, needs_disk
+
+        if needs_disk(model, data):
+            return lay_out_on_disk(model, data)
+    X, dense = Rows.split(data.X, int(model.dense_columns))
+    return cast(TrainingSet, model._normalized(replace(data, X=X, dense=dense)).compact())
 
 
 def make_sources(model: Any, label_text: Any) -> list[SourceTrainer]:

@@ -17,9 +17,10 @@ from sklearn.base import clone
 
 from rmls.core.labels import LabelSpace
 from rmls.core.options import is_auto, read_seed
+from rmls.core.sparse import row_squares
 from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend, join_vectors, take_pairs
-from rmls.models.ranker.archive import LabelWeights, index_type, round_vectors
+from rmls.models.ranker.archive import LabelWeights, feature_numbers, round_vectors
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages, require_room, scaled_positives
@@ -170,7 +171,7 @@ class StageTrainer:
             shown.tick(0.0, f"{data.n_rows:,} rows")
             # The labels a row proposes without having them are the hard negatives: n x size pairs,
             # not n x m.
-            listed = proposer.propose_all(Rows.of(data), self.n_threads, shown.tick)
+            listed = proposer.propose_all(Rows.of(data), self.n_threads, shown.tick, data.zeros)
         with self.stage("weights"), stage("classifiers") as shown:
             shown.tick(0.0, f"{data.n_labels:,} labels")
             rows = (data, listed.labels, vectors)
@@ -313,7 +314,7 @@ class ClassifierTrainer:
     def __post_init__(self) -> None:
         # Kept between two solves: w = sum_i a_i y_i x_i, so that they are the solution, and rows
         # that are added later start from it.
-        self.duals = np.zeros(len(self.pairs.rows), np.float32)
+        self.duals = self.data.zeros(len(self.pairs.rows), np.float32)
         self._solved = np.zeros(0, dtype=bool)
         self._weights = LabelWeights(self.data.n_labels)
 
@@ -328,7 +329,7 @@ class ClassifierTrainer:
     ) -> ClassifierTrainer:
         """Lay out the rows of every label."""
         backend = get_backend(vectors.device)
-        pairs = backend.pair_rows(csr_arrays(data.Y), listed, data.n_labels)
+        pairs = backend.pair_rows(csr_arrays(data.Y), listed, data.n_labels, data.zeros)
         offsets = np.zeros(0, np.float32)
         if options.offset:
             hidden = vectors.hidden(data.X)
@@ -371,12 +372,11 @@ class ClassifierTrainer:
         # Empty in the first solve; later only new rows and variables above 0 have to move.
         added = rows & ~self._solved if len(self._solved) else self._solved
         # |x_i|^2 + 1 is the diagonal of Q in the dual, the curvature of a step, for all labels.
-        squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float32).ravel()
         return Problem(
             X.indptr.astype(np.int64),
-            X.indices.astype(index_type(X.shape[1])),
+            feature_numbers(X, self.data.zeros),
             X.data.astype(np.float32, copy=False),
-            squares,
+            row_squares(X),
             self.row_costs,
             self.label_costs,
             added,

@@ -15,6 +15,7 @@ from rmls.core.label_matching import Matched, with_unknown
 from rmls.core.labels import LabelSpace
 from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads, keeps_to_n_jobs, require_memory
+from rmls.core.sparse import is_mapped, row_blocks
 from rmls.decide import Calibration, Rule, TopK, make_rule
 from rmls.metrics import get_metric
 from rmls.models.shared.score_blocks import list_rows, require_finite, select_above
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from rmls.models.shared.estimator import MultiLabelEstimator
 
 BLOCK_BYTES = 8 << 20
+# Of rows on disk, what is looked at together.
+PART_ENTRIES, PART_ROWS = 1 << 22, 1 << 15
 
 
 class Answers:
@@ -90,7 +93,8 @@ class Answers:
         return self._rank_read(self._read(X), k)
 
     def _rank_read(self, X: sparse.csr_matrix, k: int) -> Ranking:
-        return self._described(X, self._rank(X, TopK(k).k))
+        depth = TopK(k).k
+        return _by_parts(X, lambda part: self._described(part, self._rank(part, depth)))
 
     @keeps_to_n_jobs
     def _rank_made(self, X: sparse.csr_matrix, k: int) -> Ranking:
@@ -173,11 +177,13 @@ class Answers:
     def rank_sets(self, X: Any, decision: str | float | Rule | None = None) -> Ranking:
         """Return the predicted labels as `rank` does: by score, with names and probabilities."""
         check_is_fitted(self)
-        X = self._read(X)
-        return self._described(X, self._choose(X, decision))
+        return _by_parts(
+            self._read(X), lambda part: self._described(part, self._choose(part, decision))
+        )
 
     def _choose(self, X: sparse.csr_matrix, decision: str | float | Rule | None) -> Ranking:
-        return self._decide(X, self._fitted_rule(self.decision if decision is None else decision))
+        rule = self._fitted_rule(self.decision if decision is None else decision)
+        return _by_parts(X, lambda part: self._decide(part, rule))
 
     def _decide(self, X: sparse.csr_matrix, rule: Rule) -> Ranking:
         if rule.needs_probabilities:
@@ -225,6 +231,14 @@ class Answers:
         check_is_fitted(self)
         Y, unknown = self._space.read_truth(y)
         return with_unknown(Y, unknown, self.label_counts_)
+
+
+def _by_parts(X: sparse.csr_matrix, work: Callable[[sparse.csr_matrix], Ranking]) -> Ranking:
+    """Return the rankings of all rows; rows that lie on disk come into memory some at a time."""
+    if not is_mapped(X) or X.nnz <= PART_ENTRIES:
+        return work(X)
+    parts = [work(X[block]) for block in row_blocks(X, PART_ENTRIES, PART_ROWS)]
+    return parts[0] if len(parts) == 1 else Ranking.stack(parts)
 
 
 def find_rule(model: MultiLabelEstimator, spec: str | float | Rule) -> Rule:

@@ -19,7 +19,9 @@ from rmls.core.sparse import (
     as_label_csr,
     check_sparse,
     distinct_rows,
+    is_mapped,
     label_counts,
+    take_rows,
 )
 
 if TYPE_CHECKING:
@@ -64,6 +66,8 @@ class TrainingSet:
         Columns beside those of ``X`` that are no sparse features.
     label_text : optional
         What labels are called, as it was given.
+    scratch : Scratch, optional
+        Room on disk for what is as large as the rows.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class TrainingSet:
     observed: sparse.csr_matrix | None = None
     dense: NDArray[np.float32] | None = None
     label_text: Any = None
+    scratch: Any = None
 
     @classmethod
     def of(
@@ -123,7 +128,7 @@ class TrainingSet:
     @property
     def features(self) -> sparse.csr_matrix:
         """The features of the rows of the set, in their order: a copy."""
-        return self.X[self.rows]
+        return take_rows(self.X, self.rows) if is_mapped(self.X) else self.X[self.rows]
 
     @property
     def labels(self) -> sparse.csr_matrix:
@@ -150,6 +155,10 @@ class TrainingSet:
     def first(self, count: int) -> TrainingSet:
         """Return the set of the first rows, a fair sample."""
         return self.take(np.arange(min(count, self.n_rows)))
+
+    def zeros(self, shape: Any, dtype: Any) -> NDArray[Any]:
+        """Return an array of zeros, on disk where the rows are."""
+        return np.zeros(shape, dtype) if self.scratch is None else self.scratch.zeros(shape, dtype)
 
     def with_features(self, X: sparse.csr_matrix) -> TrainingSet:
         """Return the set with other features of the same rows."""

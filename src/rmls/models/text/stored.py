@@ -15,7 +15,6 @@ from scipy import sparse
 from rmls.archive import read_archive, write_archive
 from rmls.core.disk.scratch import scratch_folder
 from rmls.core.errors import ArchiveError, FileFormatError, InputError
-from rmls.core.labels import read_labels
 from rmls.core.version import VERSION
 from rmls.datasets.store import DEFAULT_SHARD_ROWS, StoreWriter
 from rmls.datasets.store.layout import (
@@ -33,6 +32,7 @@ from rmls.features import TextFeatures
 from rmls.features.text.state import restore_text, text_state
 from rmls.features.text.streaming import learn_texts
 from rmls.models.shared.model_archive import from_plain, to_plain
+from rmls.models.shared.training_set import read_targets
 from rmls.models.text.naming import name_labels
 
 METHOD = "TextFeatures"
@@ -210,7 +210,7 @@ def _learn(source: TextSource, features: TextFeatures, fitted: bool, say: Say) -
 
 def _ordered(labels: dict[str, None]) -> list[str]:
     """Return labels in the order of their columns."""
-    return [str(name) for name in read_labels([list(labels)])[0].names] if labels else []
+    return [str(name) for name in read_targets([list(labels)])[0].names] if labels else []
 
 
 def _names_of(labels: dict[str, None]) -> list[str]:

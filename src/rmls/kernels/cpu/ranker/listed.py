@@ -116,7 +116,7 @@ def _fill(y_indptr, y_indices, listed, indptr, n_relevant, rows):
                 irrelevant[label] += 1
 
 
-def pair_rows(y_indptr, y_indices, listed, n_labels):
+def pair_rows(y_indptr, y_indices, listed, n_labels, zeros=np.zeros):
     """Return for every label the rows that have it and the rows that list it.
 
     Parameters
@@ -126,6 +126,8 @@ def pair_rows(y_indptr, y_indices, listed, n_labels):
     listed : ndarray of int32, shape (n_rows, k)
         Labels that look relevant; -1 stands for none.
     n_labels : int
+    zeros : callable
+        Makes the array of the rows.
 
     Returns
     -------
@@ -141,7 +143,7 @@ def pair_rows(y_indptr, y_indices, listed, n_labels):
     n_relevant, n_pairs = np.zeros((2, n_labels), np.int64)
     _count(y_indptr, y_indices, listed, n_relevant, n_pairs)
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_pairs)])
-    rows = np.empty(int(indptr[-1]), np.int32)
+    rows = zeros(int(indptr[-1]), np.int32)
     _fill(y_indptr, y_indices, listed, indptr, n_relevant, rows)
     return Pairs(indptr, rows, n_relevant)
 
