@@ -18,9 +18,11 @@ __all__ = [
     "load",
     "load_artworks",
     "make_longtail",
+    "open_store",
     "read_label_text",
     "read_texts",
     "save",
+    "write_store",
 ]
 
 __getattr__ = lazy_names(
@@ -28,7 +30,9 @@ __getattr__ = lazy_names(
     {
         "iterate_texts": ".tables.text_table",
         "load_artworks": ".artworks",
+        "open_store": ".store",
         "read_label_text": ".label_text",
         "read_texts": ".tables.text_table",
+        "write_store": ".store",
     },
 )

@@ -64,6 +64,19 @@ def test_the_model_is_the_one_of_a_training_in_memory(kind, loss, on_the_disk, t
     assert list(on_the_disk.iterdir()) == []
 
 
+def test_more_entries_than_32_bits_count(on_the_disk, monkeypatch, tmp_path):
+    data = shaped("counts")
+    wanted = RMLSRanker(**OPTIONS, calibration_folds=0).fit(data.X, data.Y)
+    # As if 200 were the largest number of 32 bits: places of entries then have 64.
+    monkeypatch.setattr("rmls.core.sparse.INT32_MAX", 200)
+    monkeypatch.setattr(answers, "PART_ENTRIES", 700)
+    rows = stored(data, tmp_path / "store").dataset()
+    assert (rows.X.indptr.dtype, rows.X.indices.dtype) == (np.int64, np.int32)
+    found = RMLSRanker(**OPTIONS, calibration_folds=0).fit(rows)
+    assert all(np.array_equal(a, arrays_of(wanted)[name]) for name, a in arrays_of(found).items())
+    assert (found.predict_sets(rows) != wanted.predict_sets(data.X)).nnz == 0
+
+
 def test_columns_of_any_sign_are_rescaled_alike(on_the_disk, tmp_path):
     data = shaped("signs")
     wanted = RMLSRanker(**OPTIONS).fit(data.X, data.Y)

@@ -74,7 +74,15 @@ def write_excel(columns, path):
     book.save(path)
 
 
+def write_folder(columns, path):
+    path.mkdir()
+    for id, text, names in zip(*columns.values(), strict=True):
+        (path / f"{id}.txt").write_text(text, "utf-8")
+        (path / f"{id}.key").write_text("\n".join(names), "utf-8")
+
+
 WRITERS = {
+    "folder": write_folder,
     "t.csv": write_csv,
     "t.jsonl": write_json_lines,
     "t.json": write_json,
@@ -205,3 +213,27 @@ def test_texts_without_words_or_labels_are_refused(tmp_path):
     (tmp_path / "t.csv").write_text("text,labels\nbread,\nsea,\n")
     with pytest.raises(InputError, match="no row has a label"):
         store_texts(source_of(tmp_path / "t.csv", labels="labels"), tmp_path / "r", TextFeatures())
+
+
+def test_texts_are_stored_behind_an_address(tmp_path):
+    fsspec = pytest.importorskip("fsspec", reason="the extra 'remote' is not installed")
+    write_csv(make_columns(), tmp_path / "t.csv")
+    source = source_of(tmp_path / "t.csv")
+    try:
+        with pytest.raises(Failure):
+            store_texts(failing(source, 2, 150), "memory://rows", TextFeatures(), shard_rows=40)
+        said = []
+        store_texts(
+            source,
+            "memory://rows",
+            TextFeatures(),
+            shard_rows=40,
+            say=lambda title, _: said.append(title),
+        )
+        assert said == ["resumed", "resumed"]
+        store, features = open_store("memory://rows"), TextFeatures()
+        X, *_ = in_memory(tmp_path / "t.csv", features)
+        assert np.array_equal(store.X.toarray(), X.toarray())
+        assert same_features(load_features(store.text_folder), features)
+    finally:
+        fsspec.filesystem("memory").store.clear()
