@@ -7,6 +7,7 @@ labels in that order do not depend on how either were ordered.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from typing import Any
 
@@ -159,9 +160,10 @@ def is_mapped(X: sparse.csr_matrix) -> bool:
     """Tell whether the entries of a matrix lie in a file, as those of a store do."""
     owner: Any = X.data
     while owner is not None:
-        if isinstance(owner, np.memmap) or getattr(owner, "is_mapped", False):
+        if isinstance(owner, (np.memmap, mmap.mmap)) or getattr(owner, "is_mapped", False):
             return True
-        owner = getattr(owner, "base", None)
+        # An array over a buffer of another kind knows it as a view.
+        owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
     return False
 
 
@@ -178,7 +180,10 @@ def over_arrays(data: Any, indices: Any, indptr: Any, n_columns: int) -> sparse.
 
 
 def slice_rows(X: sparse.csr_matrix, start: int, stop: int) -> sparse.csr_matrix:
-    """Return neighbouring rows of canonical ``X`` without a copy of their entries."""
+    """Return neighbouring rows of canonical ``X`` without a copy of their entries.
+
+    Slices of scipy copy them, and where places of entries have 64 bits all of the indices.
+    """
     indptr = X.indptr[start : stop + 1]
     first, last = int(indptr[0]), int(indptr[-1])
     return over_arrays(X.data[first:last], X.indices[first:last], indptr - first, X.shape[1])
@@ -223,7 +228,8 @@ def row_squares(X: sparse.csr_matrix) -> NDArray[np.float32]:
     """
     squares = np.zeros(X.shape[0], np.float32)
     for block in row_blocks(X):
-        squares[block] = np.asarray(X[block].multiply(X[block]).sum(axis=1)).ravel()
+        part = slice_rows(X, block.start, block.stop)
+        squares[block] = np.asarray(part.multiply(part).sum(axis=1)).ravel()
     return squares
 
 

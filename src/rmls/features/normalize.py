@@ -12,7 +12,7 @@ from scipy import sparse
 
 from rmls.core.errors import InputError
 from rmls.core.resources import require_memory
-from rmls.core.sparse import is_mapped, row_blocks, take_rows
+from rmls.core.sparse import is_mapped, row_blocks, slice_rows, take_rows
 
 Mode = Literal["none", "l2", "log_l2", "standardize", "rescale"]
 MODES: tuple[Mode, ...] = ("none", "l2", "log_l2", "standardize", "rescale")
@@ -180,7 +180,7 @@ def choose_mode(X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None) -> 
 def _blocks(X: sparse.csr_matrix, rows: NDArray[np.int64] | None) -> Iterator[sparse.csr_matrix]:
     """Yield rows some at a time: those of a store stay on disk."""
     if rows is None:
-        yield from (X[block] for block in row_blocks(X))
+        yield from (slice_rows(X, block.start, block.stop) for block in row_blocks(X))
         return
     for start in range(0, len(rows), BLOCK_ROWS):
         yield take_rows(X, rows[start : start + BLOCK_ROWS])

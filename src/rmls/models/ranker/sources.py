@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
-from rmls.core.sparse import is_mapped
+from rmls.core.sparse import is_mapped, slice_rows
 from rmls.kernels.backend import Vectors
 from rmls.models.shared.training_set import TrainingSet
 
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
         if start == 0 and stop >= self.X.shape[0]:
             return self
         dense = None if self.dense is None else self.dense[start:stop]
-        return Rows(self.X[start:stop], dense)
+        return Rows(slice_rows(self.X, start, stop), dense)
 
     @classmethod
     def of(cls, data: TrainingSet) -> Rows:
@@ -108,7 +108,7 @@ class Background:
     def of(cls, data: TrainingSet, vectors: Vectors, classifiers: Any) -> Background:
         """Return the background of compact rows and of the classifiers trained on them."""
         # Rows come in the order of their fingerprints: the first ones are a fair sample.
-        X, n_rows = data.X[:BACKGROUND_ROWS], min(data.n_rows, BACKGROUND_ROWS)
+        X, n_rows = slice_rows(data.X, 0, BACKGROUND_ROWS), min(data.n_rows, BACKGROUND_ROWS)
         d = data.n_features
         values = X.data.astype(np.float64)
         mean, squares, shares = (

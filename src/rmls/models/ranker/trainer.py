@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from rmls.core.labels import LabelSpace
 from rmls.core.options import is_auto, read_seed
-from rmls.core.sparse import row_squares
+from rmls.core.sparse import row_squares, slice_rows
 from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend, join_vectors, take_pairs
 from rmls.models.ranker.archive import LabelWeights, feature_numbers, round_vectors
@@ -160,7 +160,7 @@ class StageTrainer:
         self, data: TrainingSet, vectors: Vectors
     ) -> tuple[Stages, ClassifierTrainer, Shortlists]:
         with self.stage("shortlists"), stage("shortlists") as shown:
-            searched = (vectors, vectors.hidden(data.X[:INDEX_ROWS]), self.size)
+            searched = (vectors, vectors.hidden(slice_rows(data.X, 0, INDEX_ROWS)), self.size)
             index, recall = build_index(self.index, *searched, self.seed, self.n_threads)
             sources = tuple(source.learn(data.kept) for source in self.sources)
             proposer = Proposer(vectors, index, self.size, sources)

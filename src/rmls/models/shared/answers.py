@@ -15,7 +15,7 @@ from rmls.core.label_matching import Matched, with_unknown
 from rmls.core.labels import LabelSpace
 from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads, keeps_to_n_jobs, require_memory
-from rmls.core.sparse import is_mapped, row_blocks
+from rmls.core.sparse import is_mapped, row_blocks, slice_rows
 from rmls.decide import Calibration, Rule, TopK, make_rule
 from rmls.metrics import get_metric
 from rmls.models.shared.score_blocks import list_rows, require_finite, select_above
@@ -237,7 +237,8 @@ def _by_parts(X: sparse.csr_matrix, work: Callable[[sparse.csr_matrix], Ranking]
     """Return the rankings of all rows; rows that lie on disk come into memory some at a time."""
     if not is_mapped(X) or X.nnz <= PART_ENTRIES:
         return work(X)
-    parts = [work(X[block]) for block in row_blocks(X, PART_ENTRIES, PART_ROWS)]
+    blocks = row_blocks(X, PART_ENTRIES, PART_ROWS)
+    parts = [work(slice_rows(X, block.start, block.stop)) for block in blocks]
     return parts[0] if len(parts) == 1 else Ranking.stack(parts)
 
 
