@@ -31,10 +31,8 @@ from rmls.core.words import read_size, size
 JOBS_PER_THREAD = 8
 # More than any machine has cores: a larger number is a slip, and as many threads a hang.
 MAX_THREADS = 1024
-# Letters of a wrong value that an error repeats.
-MAX_SHOWN = 60
-# How often the available memory is looked at; to fill what matters of it takes longer.
-LOOKS_A_SECOND = 10
+# Letters of a wrong value that an error repeats; looks at the memory, which fills more slowly.
+MAX_SHOWN, LOOKS_A_SECOND = 60, 10
 # Where Linux shows the groups of this process, and their folders.
 OWN_GROUPS = Path("/proc/self/cgroup")
 OWN_SIZE = Path("/proc/self/statm")
@@ -380,8 +378,7 @@ def for_blocks(
 ) -> list[Result]:
     """Call ``work(start, stop)`` for blocks of at most ``size`` rows; returns what it returned.
 
-    The products of matrices inside use one thread each: two of them side by side need no locks,
-    and what comes out does not depend on the number of threads.
+    Products of matrices inside use one thread each: the result does not depend on the number.
 
     Examples
     --------

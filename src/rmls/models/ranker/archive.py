@@ -360,16 +360,9 @@ class LabelWeights:
         self.indices: list[NDArray[Any]] = [np.zeros(0, np.int32)] * n_labels
         self.values: list[NDArray[np.float32]] = [np.zeros(0, np.float32)] * n_labels
 
-    def put(
-        self,
-        labels: NDArray[np.int64],
-        lengths: NDArray[np.int64],
-        indices: NDArray[Any],
-        values: NDArray[np.float32],
-        bias: NDArray[np.float32],
-    ) -> None:
-        """Set the weights of some labels, which stand one label after another."""
-        self.bias[labels] = bias
+    def put(self, labels: NDArray[np.int64], found: tuple[Any, ...]) -> None:
+        """Set the weights of some labels: lengths, indices and values by label, and biases."""
+        lengths, indices, values, self.bias[labels] = found
         ends = np.cumsum(lengths).tolist()
         for label, start, stop in zip(labels.tolist(), [0, *ends[:-1]], ends, strict=True):
             self.indices[label], self.values[label] = indices[start:stop], values[start:stop]

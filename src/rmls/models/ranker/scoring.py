@@ -374,6 +374,10 @@ class ListedRows:
         """Return the rule with the threshold that suits its metric best."""
         return fit_threshold(rule, self.held.ranking(self.scorer.mixture), self.held.truth)
 
+    def label_rows(self) -> NDArray[np.float64]:
+        """Return the weight of the training rows that have each label."""
+        return self.frequencies.positives
+
     def count_scores(self) -> ScoreCounts:
         """Return counts of the scores without the boost of rare labels."""
         held = self.held

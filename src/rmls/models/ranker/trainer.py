@@ -354,7 +354,7 @@ class ClassifierTrainer:
                 problem, pairs, duals, self.data.n_features, self.n_threads, tick
             )
             self.duals[places] = duals
-            self._weights.put(labels, *found)
+            self._weights.put(labels, found)
         return self._weights.by_feature(self.data.n_features)
 
     def _labels_to_solve(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:

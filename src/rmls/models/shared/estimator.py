@@ -67,7 +67,7 @@ class MultiLabelEstimator(Answers, ClassifierMixin, BaseEstimator):  # type: ign
         "random_state": seed(),
         "n_jobs": anything("a whole number other than 0").or_none(),
         "verbose": integer(),
-        "device": anything("the name of a device"),
+        "device": anything("the name of a device").or_auto(),
     }
 
     # Options that some methods have; these are their values in the others.
@@ -200,7 +200,7 @@ class MultiLabelEstimator(Answers, ClassifierMixin, BaseEstimator):  # type: ign
         counts = evidence.count_scores()
         if counts is None or not counts.positive.any():
             return
-        self._calibration = fit_calibration(counts, str(self.calibration), self.label_counts_)
+        self._calibration = fit_calibration(counts, str(self.calibration), evidence.label_rows())
         # From the counts alone: both thresholds cost no further scoring.
         for rule in (
             fit_micro_f1(counts, self._calibration),

@@ -43,6 +43,10 @@ class Evidence(Protocol):
         """Return counts of the scores of relevant and irrelevant labels; None without any."""
         ...
 
+    def label_rows(self) -> NDArray[np.float64]:
+        """Return the weight of the training rows that have each label."""
+        ...
+
 
 @dataclass
 class ScoredRows:
@@ -96,6 +100,10 @@ class ScoredRows:
             # Too little to leave anything out: the scores of all rows are all there is.
             counts = self.count_rows(model, data)
         return counts
+
+    def label_rows(self) -> NDArray[np.float64]:
+        """Return the weight of the rows that have each label."""
+        return self.data.positives()
 
     def count_rows(
         self, model: MultiLabelEstimator, data: TrainingSet, counts: ScoreCounts | None = None
