@@ -10,6 +10,7 @@ from scipy import sparse
 
 from rmls import RMLS
 from rmls.kernels.backend import get_backend
+from rmls.models.rmls.objective import PAPER
 from rmls.models.rmls.sampling import Totals, plan_visits
 from rmls.models.rmls.sgd import Settled, Sgd, label_rows
 from rmls.models.shared.training_set import read_training_set
@@ -17,6 +18,10 @@ from rmls.models.shared.training_set import read_training_set
 torch = pytest.importorskip("torch", reason="the gpu extra is not installed")
 
 N, D, M, K = 60, 30, 40, 7
+PAPER_OF_PASSES = (
+    *("negatives_per_positive", "min_negatives", "replacement", "fit_intercept", "l2"),
+    *("accumulators", "initial_accumulator", "learning_rate", "init", "gradient_floor"),
+)
 VARIANTS: list[dict[str, Any]] = [
     {},
     {"negatives": "all"},
@@ -35,6 +40,15 @@ VARIANTS: list[dict[str, Any]] = [
     {"class_weight": "balanced"},
     {"gradient_floor": 0.3, "init": "glorot"},
     {"max_feature_norm": 3.0},
+    {"replacement": "union", "negatives_per_positive": 3},
+    {"replacement": "union", "log_q": True, "negatives_per_positive": 2},
+    {"sampler": "frequency", "replacement": "union", "log_q": True},
+    {"fit_intercept": False},
+    {"l2": 0.3, "gradient_floor": 0.9, "init": "glorot"},
+    {"l2": 0.3, "gradient_floor": 0.9, "init": "glorot", "accumulators": "element"},
+    {"l2": 0.3, "gradient_floor": 0.9, "init": "glorot", "max_label_norm": 0.5},
+    {"loss": "squared_hinge", "l2": 0.3, "fit_intercept": False, "learning_rate": 0.02},
+    {name: PAPER[name] for name in PAPER_OF_PASSES},
 ]
 
 
@@ -97,6 +111,43 @@ def test_one_visit_at_a_time_becomes_batches_that_learn_as_well() -> None:
     # Batches, but the same rate and passes: nearly the same loss in every pass.
     np.testing.assert_allclose(losses, expected, rtol=0.05)
     assert losses[-1][0] < 0.85 * losses[0][0]
+
+
+def test_visits_of_thinned_slopes_pay_the_penalty_in_batches_that_stand_for_them() -> None:
+    from torch_backend import open_torch
+
+    options = {"negatives_per_positive": 5, "init": "glorot", "gradient_floor": 1.0}
+    norms = [
+        [
+            float(np.linalg.norm(train(backend, {**options, "l2": l2}, 1, 3)[0].params.L))
+            for backend in (open_torch(), get_backend("cpu"))
+        ]
+        for l2 in (0.0, 0.1)
+    ]
+    found, wanted = (penalised / free for free, penalised in zip(*norms, strict=True))
+    # A floor of the largest slope that there is rounds most slopes to 0.
+    assert wanted < 0.8
+    assert found == pytest.approx(wanted, rel=0.1)
+
+
+def test_without_intercept_no_bias_moves() -> None:
+    from torch_backend import open_torch
+
+    params = train(open_torch(), {"fit_intercept": False}, 1, 2)[0].params
+    assert not params.b.any()
+    assert not params.c.any()
+
+
+def test_labels_of_the_batch_are_drawn_on_the_cpu_and_the_log_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    from torch_backend import open_torch
+
+    options = {"sampler": "in_batch"}
+    with caplog.at_level("INFO", logger="rmls"):
+        found, wanted = (train(each, options, 8, 1) for each in (open_torch(), get_backend("cpu")))
+    assert caplog.text.count("trains vectors on the CPU") == 1
+    np.testing.assert_array_equal(found[0].params.L, wanted[0].params.L)
 
 
 def test_a_pass_is_the_same_every_time() -> None:

@@ -23,6 +23,7 @@ from rmls.kernels.arrays import (
 )
 from rmls.kernels.cpu.backend import CpuBackend, Floats, Labels
 from rmls.kernels.gpu.classifiers import solve_listed
+from rmls.kernels.gpu.device import LOG
 from rmls.kernels.gpu.draws import put, repeat
 from rmls.kernels.gpu.memory import told_of_memory
 from rmls.kernels.gpu.one_vs_rest import train_all
@@ -59,7 +60,7 @@ class TorchBackend(CpuBackend):
     ) -> Any:
         """Return the training of these parameters, on the device until they are pulled."""
         if objective.sampler.kind == IN_BATCH:
-            # Labels of the other rows of a batch are drawn on the CPU only.
+            LOG.info("sampler='in_batch' trains vectors on the CPU: the GPU does not have it")
             return super().start_passes(
                 rows,
                 params,

@@ -107,7 +107,7 @@ def choose_labels(Y: Labelled, rows: Any, keys: Any, objective: Objective, table
     """Return the labels of the visits of ``rows``; ``tables`` are the sampler's, on the device."""
     sampler = objective.sampler
     n_relevant = Y.indptr[rows + 1] - Y.indptr[rows]
-    wanted = wanted_labels(n_relevant, Y.n_labels, objective)
+    wanted = wanted_draws(n_relevant, Y.n_labels, objective)
     share = torch.ones(len(rows), dtype=torch.float32, device=rows.device)
     count = wanted
     if sampler.kind == UNIFORM:
@@ -124,17 +124,21 @@ def choose_labels(Y: Labelled, rows: Any, keys: Any, objective: Objective, table
         every = torch.arange(len(rows), device=rows.device)
         visits, labels = draws.make(every, tries, torch.full_like(tries, Y.n_labels))
     else:
-        visits, labels = draw_weighted(Y, rows, keys, wanted, tables)
+        visits, labels = draw_weighted(Y, rows, keys, wanted, tables, sampler.union)
     drawn = join_labels(Y, rows, n_relevant, visits, labels)
     shift = log_rates(Y, rows, drawn, wanted, objective, tables) if sampler.log_q else None
     return Drawn(drawn[0], drawn[1], n_relevant, shift, share)
 
 
-def wanted_labels(n_relevant: Any, n_labels: int, objective: Objective) -> Any:
-    """Return how many irrelevant labels visits of rows with so many labels ask for."""
+def wanted_draws(n_relevant: Any, n_labels: int, objective: Objective) -> Any:
+    """Return how many irrelevant labels visits of rows with so many labels ask for.
+
+    With ``union`` these are draws, of which some bring the same label.
+    """
     ratio = objective.negatives_per_positive
     wanted = (n_relevant.to(torch.float64) * ratio + 0.5).to(torch.int64)
-    return torch.minimum(wanted.clamp(min=objective.min_negatives), n_labels - n_relevant)
+    most = (n_labels - n_relevant) * (MAX_TRIES if objective.sampler.union else 1)
+    return torch.minimum(wanted.clamp(min=objective.min_negatives), most)
 
 
 def repeat(counts: Any) -> tuple[Any, Any]:
@@ -159,7 +163,7 @@ class Draws:
         label = below(random, m) if alias is None else pick(alias, random)
         good = ~are_relevant(self.Y, self.rows[visit], label)
         if self.distinct:
-            good &= self._are_first(owner, label)
+            good &= are_first(owner, label, self.Y.n_labels)
         # How many of a visit's draws are kept up to this one.
         total = torch.cat([good.new_zeros(1, dtype=torch.int64), good.cumsum(0)])
         kept = total[1:] - total[tries.cumsum(0) - tries][owner]
@@ -192,12 +196,13 @@ class Draws:
         order = visit.argsort(stable=True)
         return visit[order], label[order]
 
-    def _are_first(self, owner: Any, label: Any) -> Any:
-        """Tell which draws bring a label that their visit has not drawn before."""
-        keys, order = (owner * self.Y.n_labels + label).sort(stable=True)
-        first = torch.ones_like(keys, dtype=torch.bool)
-        first[1:] = keys[1:] != keys[:-1]
-        return torch.empty_like(first).index_put_((order,), first)
+
+def are_first(owner: Any, label: Any, n_labels: int) -> Any:
+    """Tell which draws bring a label that their visit has not drawn before."""
+    keys, order = (owner * n_labels + label).sort(stable=True)
+    first = torch.ones_like(keys, dtype=torch.bool)
+    first[1:] = keys[1:] != keys[:-1]
+    return torch.empty_like(first).index_put_((order,), first)
 
 
 def draw_uniform(Y: Labelled, rows: Any, keys: Any, count: Any, n_relevant: Any) -> Any:
@@ -236,14 +241,23 @@ def leave_out(Y: Labelled, rows: Any, visits: Any, visit: Any, label: Any) -> tu
     return visits[owner], label
 
 
-def draw_weighted(Y: Labelled, rows: Any, keys: Any, wanted: Any, tables: Any) -> tuple[Any, Any]:
-    """Draw ``wanted`` irrelevant labels for every visit by their shares, with replacement."""
+def draw_weighted(
+    Y: Labelled, rows: Any, keys: Any, wanted: Any, tables: Any, union: bool
+) -> tuple[Any, Any]:
+    """Draw ``wanted`` irrelevant labels for every visit by their shares, with replacement.
+
+    Of a ``union`` a label is kept once, where it was drawn first.
+    """
     draws = Draws(Y, rows, keys, tables.alias, distinct=False)
     visits = torch.arange(len(rows), device=rows.device)[(wanted > 0) & some_irrelevant(Y, rows)]
     wanted = wanted[visits]
     rest = rest_of_shares(Y, rows, tables.label_shift)[visits]
     tries = (wanted / rest * SPARE).clamp(max=1e12).to(torch.int64) + SPARE_DRAWS
-    return draws.until(visits, tries, wanted, MAX_TRIES * wanted)
+    visit, label = draws.until(visits, tries, wanted, MAX_TRIES * wanted)
+    if not union:
+        return visit, label
+    first = are_first(visit, label, Y.n_labels)
+    return visit[first], label[first]
 
 
 def some_irrelevant(Y: Labelled, rows: Any) -> Any:
@@ -277,6 +291,8 @@ def expected_tries(sampler: Sampler, tables: Any, wanted: Any, rest: Any) -> Any
     """Return the draws that visits make, on average, to get ``wanted`` labels from ``rest``."""
     if sampler.kind == UNIFORM:
         return wanted / rest
+    if sampler.union:
+        return wanted.to(torch.float64)
     limit = (MAX_TRIES * wanted).to(torch.float64)
     if sampler.distinct:
         return (torch.minimum(tables.tries[wanted] / rest, limit) + 0.5).floor()
@@ -293,6 +309,13 @@ def log_rate(tries: Any, log_share: Any, distinct: bool) -> Any:
     return torch.where(tries > 0, rate, 0.0)
 
 
+def among(log_share: Any, rest: Any, sampler: Sampler) -> Any:
+    """Return log shares in the draws that count: with ``union`` those of ``rest``."""
+    if not sampler.union:
+        return log_share
+    return (log_share.to(torch.float64) - rest.log()).clamp(max=0.0).to(torch.float32)
+
+
 def log_rates(Y: Labelled, rows: Any, drawn: Any, wanted: Any, objective: Any, tables: Any) -> Any:
     """Return the log rate of every chosen label.
 
@@ -300,16 +323,18 @@ def log_rates(Y: Labelled, rows: Any, drawn: Any, wanted: Any, objective: Any, t
     a row with one relevant label fewer.
     """
     sampler, (indptr, labels) = objective.sampler, drawn
+    once = sampler.distinct or sampler.union
     n_relevant = Y.indptr[rows + 1] - Y.indptr[rows]
     rest = rest_of_shares(Y, rows, tables.label_shift)
     owner, number = repeat(indptr.diff())
     log_share = tables.label_shift[labels.long()]
     tries = expected_tries(sampler, tables, wanted, rest)[owner]
-    shift = log_rate(tries, log_share, sampler.distinct)
+    shift = log_rate(tries, among(log_share, rest[owner], sampler), once)
     if not sampler.leave_out:
         return shift
-    fewer = wanted_labels((n_relevant - 1).clamp(min=0), Y.n_labels, objective)[owner]
+    fewer = wanted_draws((n_relevant - 1).clamp(min=0), Y.n_labels, objective)[owner]
     more = (rest[owner] + log_share.to(torch.float64).exp()).clamp(max=1.0)
     without = torch.where(fewer > 0, expected_tries(sampler, tables, fewer, more), tries)
-    own = log_rate(without, log_share, sampler.distinct)
+    left = torch.where(fewer > 0, more, rest[owner])
+    own = log_rate(without, among(log_share, left, sampler), once)
     return torch.where(number < n_relevant[owner], own, shift)

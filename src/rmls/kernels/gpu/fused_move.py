@@ -10,7 +10,7 @@ import triton.language as tl
 def _step_length(start, added, count, size, rate, longest, ALONE: tl.constexpr):
     """Return the step of AdaGrad; see `plain_step.move_rows`."""
     if ALONE:
-        half = 0.5 * added / count
+        half = 0.5 * added / tl.maximum(count, 1.0)
         step = 2.0 * rate / (tl.sqrt(start + added + half) + tl.sqrt(start + half))
         return step * tl.minimum(longest * rate / tl.maximum(step * size, 1e-30), 1.0)
     return rate / tl.sqrt(start + added)
@@ -77,11 +77,15 @@ def _move_row(
     total, elements, added, numbers, number_squares, count = _collect(
         begin, end, first, visits, values, vectors, squares, K, BK, TILE, ELEMENTWISE
     )
-    if count > 0:
+    # The penalty is due at every visit, also where the slope was rounded to 0.
+    due = count
+    if decay > 0:
+        due = (end - begin).to(tl.float32)
+    if due > 0:
         if ELEMENTWISE:
             if ALONE:
                 step = _step_length(start, elements, count, tl.abs(total), rate, longest, True)
-                new = tl.maximum(1.0 - step * decay * count, 0.0) * old - step * total
+                new = tl.maximum(1.0 - step * decay * due, 0.0) * old - step * total
             else:
                 total += decay * old
                 elements = total * total
@@ -91,7 +95,7 @@ def _move_row(
             mean = tl.sum(total * total, axis=0) / K
             if ALONE:
                 step = _step_length(start, added, count, tl.sqrt(mean), rate, longest, True)
-                new = tl.maximum(1.0 - step * decay * count, 0.0) * old - step * total
+                new = tl.maximum(1.0 - step * decay * due, 0.0) * old - step * total
             else:
                 added = mean
                 step = rate / tl.sqrt(start + added)
@@ -102,6 +106,18 @@ def _move_row(
             new *= tl.sqrt(tl.minimum(tl.load(bound + row) / tl.maximum(square, 1e-30), 1.0))
         tl.store(theta + row * K + ks, new, mask=real)
     return numbers, number_squares, count
+
+
+@triton.jit
+def _move_number(c, sum_c, row, total, squares, count, rate, longest, ALONE: tl.constexpr):
+    """Move the bias of one label."""
+    if count > 0:
+        start = tl.load(sum_c + row)
+        if not ALONE:
+            squares = total * total
+        step = _step_length(start, squares, count, tl.abs(total), rate, longest, ALONE)
+        tl.store(c + row, tl.load(c + row) - step * total)
+        tl.store(sum_c + row, start + squares)
 
 
 @triton.jit
@@ -142,33 +158,31 @@ def move_kernel(
     K: tl.constexpr, BK: tl.constexpr, TILE: tl.constexpr,
     COLUMNS: tl.constexpr, ROWS: tl.constexpr,
     ELEMENTWISE: tl.constexpr, ALONE: tl.constexpr, BOUNDED: tl.constexpr,
+    INTERCEPT: tl.constexpr, N_BIAS: tl.constexpr,
 ):  # fmt: skip
-    """Move the bias, the labels and the features of one batch, one job after another."""
+    """Move the bias, the labels and the features of one batch, one job after another.
+
+    ``N_BIAS`` jobs move the bias of the rows' vectors, none without an intercept.
+    """
     rate = tl.load(rates + batch)
     l_first, f_first = tl.load(l_batches + batch), tl.load(f_batches + batch)
     n_labels = tl.load(l_batches + batch + 1) - l_first
     n_features = tl.load(f_batches + batch + 1) - f_first
-    n_bias: tl.constexpr = (K + COLUMNS - 1) // COLUMNS
-    for job in range(tl.program_id(0), n_bias + n_labels + n_features, programs):
-        if job < n_bias:
+    for job in range(tl.program_id(0), N_BIAS + n_labels + n_features, programs):
+        if job < N_BIAS:
             _move_bias(job, n_here, back, b, sum_b, rate, longest, K, COLUMNS, ROWS, ALONE)
-        elif job < n_bias + n_labels:
-            group = l_first + job - n_bias
+        elif job < N_BIAS + n_labels:
+            group = l_first + job - N_BIAS
             row = tl.load(l_rows + group).to(tl.int64)
             total, squares, count = _move_row(
                 L, sum_L, row, tl.load(l_starts + group), tl.load(l_starts + group + 1), first,
                 l_visits, slopes, h, square_h, bound, rate, decay, longest,
                 K, BK, TILE, ELEMENTWISE, ALONE, BOUNDED,
             )  # fmt: skip
-            if count > 0:
-                start = tl.load(sum_c + row)
-                if not ALONE:
-                    squares = total * total
-                step = _step_length(start, squares, count, tl.abs(total), rate, longest, ALONE)
-                tl.store(c + row, tl.load(c + row) - step * total)
-                tl.store(sum_c + row, start + squares)
+            if INTERCEPT:
+                _move_number(c, sum_c, row, total, squares, count, rate, longest, ALONE)
         else:
-            group = f_first + job - n_bias - n_labels
+            group = f_first + job - N_BIAS - n_labels
             row = tl.load(f_rows + group).to(tl.int64)
             _move_row(
                 W, sum_W, row, tl.load(f_starts + group), tl.load(f_starts + group + 1), first,

@@ -92,6 +92,8 @@ class FusedSteps:
             2 * float(objective.l2), self.steps.longest, MOVING_PROGRAMS,
             K=k, BK=self.width, TILE=MOVE_TILE, COLUMNS=BIAS_COLUMNS, ROWS=BIAS_ROWS,
             ELEMENTWISE=objective.elementwise, ALONE=self.steps.alone, BOUNDED=bound is not None,
+            INTERCEPT=objective.intercept,
+            N_BIAS=triton.cdiv(k, BIAS_COLUMNS) if objective.intercept else 0,
             num_warps=max(1, self.n_warps // MOVE_WARPS),
         )  # fmt: skip
 

@@ -94,6 +94,13 @@ class TorchPasses:
         wanted = max(objective.negatives_per_positive * n_relevant, objective.min_negatives)
         return n_labels if objective.all_negatives else min(wanted, n_labels)
 
+    def _n_tries(self, n_relevant: float, n_labels: int) -> float:
+        """Return how many draws that takes; those of a union are not bounded by the labels."""
+        objective, drawn = self.objective, self._n_drawn(n_relevant, n_labels)
+        if not objective.sampler.union:
+            return drawn
+        return max(drawn, objective.negatives_per_positive * n_relevant, objective.min_negatives)
+
     def _fuse(self, objective: Objective) -> Any:
         """Return the steps as kernels, on a device that runs them and for losses they know."""
         if not (self.device.startswith("cuda") or FUSE_ANYWHERE):
@@ -151,7 +158,7 @@ class TorchPasses:
         """Return where the pieces of a pass begin and end, at ends of batches."""
         n_visits = len(visits.rows)
         n_relevant = len(self.labelled.indices) / max(len(self.labelled.indptr) - 1, 1)
-        drawn = self._n_drawn(n_relevant, self.labelled.n_labels)
+        drawn = self._n_tries(n_relevant, self.labelled.n_labels)
         x_entries = len(self.model.X.indices) / max(len(self.model.X.indptr) - 1, 1)
         entries = n_visits * (n_relevant + drawn + x_entries)
         n_pieces = max(1 if self.max_feature_norm is None else 4, -(-int(entries) // PIECE_ENTRIES))

@@ -133,16 +133,25 @@ def activation_slope(h: Any, activation: int) -> Any:
 
 
 class Gradients(NamedTuple):
-    """Summed gradients of some rows, summed squares of the visits' own, and how many these are."""
+    """Summed gradients of some rows, summed squares of the visits' own, and how many these are.
+
+    ``visits`` counts those of slope 0 too, which move nothing but pay the penalty.
+    """
 
     rows: Any
     total: Any
     squares: Any
     count: Any
+    visits: Any
 
 
-def collect(groups: Groups, layout: Layout, batch: int, values: Any, vectors: Any) -> Gradients:
-    """Sum up what the visits of a batch add to every row: their values times their vectors."""
+def collect(
+    groups: Groups, layout: Layout, batch: int, values: Any, vectors: Any, decay: float
+) -> Gradients:
+    """Sum up what the visits of a batch add to every row: their values times their vectors.
+
+    Without ``decay`` a row whose values are all 0 is not touched.
+    """
     begin, end = (int(at) for at in groups.batches[batch : batch + 2])
     starts = groups.starts[begin : end + 1].long()
     owner, _ = repeat(starts.diff())
@@ -153,10 +162,10 @@ def collect(groups: Groups, layout: Layout, batch: int, values: Any, vectors: An
     total.index_add_(0, owner, terms)
     squares.index_add_(0, owner, terms * terms)
     count.index_add_(0, owner, (values != 0).to(terms.dtype)[:, None])
-    # A row whose slopes are all 0 is not touched: it does not decay.
-    kept = count[:, 0] > 0
+    sizes = starts.diff().to(terms.dtype)[:, None]
+    kept = (count if decay == 0 else sizes)[:, 0] > 0
     rows = groups.rows[begin:end].long()
-    return Gradients(rows[kept], total[kept], squares[kept], count[kept])
+    return Gradients(rows[kept], total[kept], squares[kept], count[kept], sizes[kept])
 
 
 def move_rows(
@@ -166,8 +175,9 @@ def move_rows(
 
     Visits one by one would divide the t-th gradient by ``sqrt(a + t s)``, with s the mean square
     of one: n of them go ``2 n / (sqrt(a + (n + 1/2) s) + sqrt(a + s / 2))`` times their mean.
+    The penalty is due at every visit, also where the slope was rounded to 0.
     """
-    rows, total, squares, count = found
+    rows, total, squares, count, visits = found
     old, start = theta[rows], sums[rows]
     by_row = sums.shape[1] == 1 and theta.shape[1] > 1
     if not steps.alone:
@@ -177,11 +187,11 @@ def move_rows(
         moved = old - step * (push + decay * old if by_row else push)
     else:
         added = squares.mean(dim=1, keepdim=True) if by_row else squares
-        grown, half = start + added, added / count / 2
+        grown, half = start + added, added / count.clamp(min=1) / 2
         step = 2 * rate / ((grown + half).sqrt() + (start + half).sqrt())
         size = (total * total).mean(dim=1, keepdim=True).sqrt() if by_row else total.abs()
         step = step * (steps.longest * rate / (step * size).clamp(min=1e-30)).clamp(max=1.0)
-        moved = (1 - step * decay * count).clamp(min=0) * old - step * total
+        moved = (1 - step * decay * visits).clamp(min=0) * old - step * total
     theta[rows], sums[rows] = moved, grown
 
 
@@ -191,11 +201,12 @@ def move_labels(
     """Move the labels of a batch; ``seen`` are slopes in the order of the groups, and vectors."""
     slopes, h = seen
     rate, decay = layout.rates[batch], 2 * float(objective.l2)
-    found = collect(layout.labels, layout, batch, slopes, h)
+    found = collect(layout.labels, layout, batch, slopes, h, decay)
     move_rows(model.params.L, model.sums.L, found, rate, decay, steps)
-    ones = torch.ones((len(h), 1), device=h.device)
-    numbers = collect(layout.labels, layout, batch, slopes, ones)
-    move_rows(model.params.c[:, None], model.sums.c[:, None], numbers, rate, 0.0, steps)
+    if objective.intercept:
+        ones = torch.ones((len(h), 1), device=h.device)
+        numbers = collect(layout.labels, layout, batch, slopes, ones, 0.0)
+        move_rows(model.params.c[:, None], model.sums.c[:, None], numbers, rate, 0.0, steps)
     if model.max_label_norm is not None:
         vectors = model.params.L[found.rows]
         squares = (vectors * vectors).sum(dim=1)
@@ -207,14 +218,16 @@ def move_labels(
 def move_features(
     model: Model, layout: Layout, objective: Objective, steps: Steps, batch: int, back: Any
 ) -> None:
-    """Move the features of a batch and the bias against the gradients ``back`` of its visits."""
+    """Move the features of a batch and any bias against the gradients ``back`` of its visits."""
     rate, decay = layout.rates[batch], 2 * float(objective.l2)
     groups = layout.features
     begin, end = (int(groups.starts[at]) for at in groups.batches[batch : batch + 2])
-    found = collect(groups, layout, batch, layout.values[begin:end], back)
+    found = collect(groups, layout, batch, layout.values[begin:end], back, decay)
     move_rows(model.params.W, model.sums.W, found, rate, decay, steps)
+    if not objective.intercept:
+        return
     total, squares = back.sum(dim=0, keepdim=True), (back * back).sum(dim=0, keepdim=True)
     one = torch.zeros(1, dtype=torch.int64, device=back.device)
     count = torch.full((1, 1), float(len(back)), device=back.device)
-    bias = Gradients(one, total, squares, count)
+    bias = Gradients(one, total, squares, count, count)
     move_rows(model.params.b[None], model.sums.b[None], bias, rate, 0.0, steps)
