@@ -14,6 +14,8 @@ from rmls.models.shared.cross_fit import count_scores, cross_fit_counts
 from rmls.models.shared.training_set import TrainingSet, count_folds
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from scipy import sparse
 
     from rmls.models.shared.estimator import MultiLabelEstimator
