@@ -344,7 +344,8 @@ class ClassifierTrainer:
     ) -> SparseWeights:
         """Train on the marked rows; a second call adds rows, to labels that have few of them."""
         labels = self._labels_to_solve(rows)
-        (pairs, places), problem = take_pairs(self.pairs, labels), self._problem(rows)
+        problem, every = self._problem(rows), len(labels) == self.data.n_labels
+        pairs, places = (self.pairs, ...) if every else take_pairs(self.pairs, labels)
         offsets = self.offsets[places] if len(self.offsets) else self.offsets
         problem = problem._replace(label_costs=self.label_costs[labels], offsets=offsets)
         self._solved = rows.copy()
