@@ -31,7 +31,8 @@ FEW_MATCHES = 20
 RARE_POWER = -0.25
 # Three tenths of a point of expected precision.
 LIFT_COST = 0.003
-MAX_LIFT = 5.0
+# More would list labels that are hardly ever true: 1.5 is a factor of 4.5 of the odds.
+MAX_LIFT = 1.5
 # A label that nobody uses is not impossible.
 LEAST_RATE = 0.01
 
