@@ -30,7 +30,8 @@ PLAN = "RMLS_SERVE_PLAN"
 # Threads that compute hand the interpreter to the one that answers after so many seconds: with
 # Python's own 5 ms a request would wait longer for its turn to be read than for its work.
 SWITCH_SECONDS = 0.0005
-KEEP_ALIVE_SECONDS = 30
+# Longer than clients and proxies keep a connection (60 s, as a rule): they should close it.
+KEEP_ALIVE_SECONDS = 75
 LAST_SECONDS = 10
 SILENT_SECONDS = 15
 FILES = ("feedback", "queue")
