@@ -22,7 +22,15 @@ import wordfreq
 
 from rmls.features.text.endings import Endings
 
-STEMMERS = {"en": "english", "fi": "finnish", "tr": "turkish", "ru": "russian", "de": "german"}
+STEMMERS = {
+    "en": "english",
+    "fi": "finnish",
+    "tr": "turkish",
+    "ru": "russian",
+    "de": "german",
+    "pl": "polish",
+    "cs": "czech",
+}
 CUT = 6
 
 

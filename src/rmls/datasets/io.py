@@ -24,6 +24,9 @@ from rmls.datasets.formats import (
 )
 from rmls.datasets.registry import locate
 
+# One of them is there from the first shard on, whatever became of the writer.
+STORE_FILES = ("store.json", "plan.json", "shard-00000/shard.json")
+
 
 def load(name_or_path: str | PathLike[str] | Source, **options: Any) -> Dataset:
     """Load a data set by file name, or by its name in the registry.
@@ -53,7 +56,7 @@ def load(name_or_path: str | PathLike[str] | Source, **options: Any) -> Dataset:
     Dataset('toy': 2 rows, 3 features, 2 labels)
     """
     wanted = options.pop("format", None)
-    if wanted in (None, "store") and _may_be_store(name_or_path):
+    if wanted in (None, "store") and may_be_store(name_or_path):
         return _load_store(name_or_path, options)
     source = find(name_or_path, bool(options.pop("download", False)))
     format = format_named(wanted) if wanted is not None else format_of(source)
@@ -76,12 +79,12 @@ def load(name_or_path: str | PathLike[str] | Source, **options: Any) -> Dataset:
     return dataset.drop_rare_labels(min_label_rows) if min_label_rows else dataset
 
 
-def _may_be_store(name_or_path: Any) -> bool:
-    """Tell a folder, or an address, from a file."""
+def may_be_store(name_or_path: Any) -> bool:
+    """Tell a store, what is left of one, or an address from a file; what reads it is not loaded."""
     if isinstance(name_or_path, Source):
         return False
     path = str(name_or_path)
-    files = (os.path.join(path, name) for name in ("store.json", "plan.json"))
+    files = (os.path.join(path, name) for name in STORE_FILES)
     return "://" in path or any(map(os.path.isfile, files))
 
 

@@ -263,3 +263,10 @@ def test_an_index_outside_is_found_before_it_is_used(rows, tmp_path):
     content.tofile(path)
     with pytest.raises(InputError, match="outside its 90 columns"):
         load(tmp_path / "store")
+
+
+def test_a_store_that_lost_its_manifest_is_not_taken_for_something_else(tmp_path: Path) -> None:
+    write_store(make_longtail(50, 20, 5, labels_per_row=2), tmp_path / "rows")
+    (tmp_path / "rows" / "store.json").unlink()
+    with pytest.raises(FileFormatError, match="the store is not complete"):
+        load(tmp_path / "rows")

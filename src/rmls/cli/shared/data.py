@@ -42,8 +42,10 @@ def load_data(
 
 
 def is_store_path(data: str) -> bool:
-    """Tell whether DATA is a store, or the part of one, without importing what reads it."""
-    return "://" in data or any(Path(data, name).is_file() for name in ("store.json", "plan.json"))
+    """Tell whether DATA is a store, or the part of one."""
+    from rmls.datasets.io import may_be_store
+
+    return may_be_store(data)
 
 
 def reads_texts(data: str, reading: Reading) -> bool:

@@ -26,6 +26,7 @@ from rmls.datasets.store.layout import (
     LABELS,
     MANIFEST,
     PLAN,
+    SHARD,
     TEXT,
     FileRecord,
     Manifest,
@@ -305,7 +306,7 @@ def open_store(where: str | Path | Place) -> Store:
     try:
         if not place.exists(MANIFEST):
             reason = "there is no store of rows"
-            if place.exists(PLAN):
+            if place.exists(PLAN) or place.exists(f"{shard_name(0)}/{SHARD}"):
                 reason = "the store is not complete; run the command that writes it again"
             raise FileFormatError(reason, str(place))
         content = place.read(MANIFEST)

@@ -61,21 +61,12 @@ class AutoBackend(CpuBackend):
         params: Params,
         accumulators: Params,
         objective: Objective,
-        *,
-        batch_size: int,
-        n_threads: int,
-        max_feature_norm: float | None,
+        **limits: Any,
     ) -> Any:
         """Return the training of these parameters, where it is faster."""
         work = len(rows.y_indices) * objective.negatives_per_positive + len(rows.x_indices)
         gpu = self._choose(work * len(params.b), "training of vectors")
-        given = (rows, params, accumulators, objective)
-        limits: Any = {
-            "batch_size": batch_size,
-            "n_threads": n_threads,
-            "max_feature_norm": max_feature_norm,
-        }
-        return (gpu or CPU).start_passes(*given, **limits)
+        return (gpu or CPU).start_passes(rows, params, accumulators, objective, **limits)
 
     def best_labels(
         self, hidden: Floats, vectors: Floats, bias: Floats, k: int
