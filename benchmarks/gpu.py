@@ -1,4 +1,4 @@
-"""What a GPU does, first whether it is right, then how fast: the figures of docs/gpu.md.
+"""What a GPU does, first whether it is right, then how fast: the figures of docs/reference/gpu.md.
 
 Every part compares with float64 before it measures. Times are medians after a warm-up; device times
 come from CUDA events, rates are set against a copy of the same device, and the same work is done on

@@ -1,4 +1,4 @@
-"""The tables of docs/what-sampling-buys.md from the results of benchmarks/what-sampling-buys.toml.
+"""The tables of docs/research/what-sampling-buys.md, from the results of its study.
 
 Means over folds and seeds with half the width of their 95% interval; then what changing only the
 decision rule, and only the sampler, does, as paired differences. Intervals are corrected for the

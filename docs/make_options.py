@@ -1,4 +1,4 @@
-"""Write docs/options.md, the reference of all options, from what the estimators declare."""
+"""Write docs/reference/options.md, all options of all estimators, from what these declare."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from rmls.cli.shared.options import describe, list_families, summarize
 from rmls.core.options import Described
 
-PAGE = Path(__file__).with_name("options.md")
+PAGE = Path(__file__).parent / "reference" / "options.md"
 INTRODUCTION = """# Options
 
 Every option of every estimator, as the estimators declare them: the checks, `rmls methods NAME` and

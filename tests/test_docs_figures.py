@@ -8,7 +8,7 @@ import pytest
 from places import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text("utf-8")
-PAGES = {path.name: path.read_text("utf-8") for path in (REPOSITORY / "docs").glob("*.md")}
+PAGES = {path.name: path.read_text("utf-8") for path in (REPOSITORY / "docs").rglob("*.md")}
 PEERS = {
     "RMLSRanker": "rmls RMLSRanker",
     "one-vs-rest, LibMultiLabel": "libmultilabel-ovr",
@@ -33,7 +33,7 @@ def test_nothing_credits_the_sampling_with_a_cure_for_imbalance() -> None:
     for name, text in {"README.md": README, **PAGES}.items():
         assert not claim.search(text), name
     assert "no cure for imbalance" in README
-    assert "docs/what-sampling-buys.md" in README
+    assert "docs/research/what-sampling-buys.md" in README
 
 
 def test_the_readme_says_what_the_study_of_sampling_measured() -> None:

@@ -1,4 +1,4 @@
-"""docs/options.md: the page of all options is what the estimators declare now."""
+"""docs/reference/options.md: the page of all options is what the estimators declare now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/deploy.md offers: the container, the unit and the proxy."""
+"""What docs/service/deploy.md offers: the container, the unit and the proxy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEPLOY = REPOSITORY / "deploy"
 CONTAINER = (DEPLOY / "Containerfile").read_text("utf-8")
 UNIT = (DEPLOY / "rmls.service").read_text("utf-8")
 NGINX = (DEPLOY / "nginx.conf").read_text("utf-8")
-PAGE = (REPOSITORY / "docs" / "deploy.md").read_text("utf-8")
+PAGE = (REPOSITORY / "docs" / "service" / "deploy.md").read_text("utf-8")
 
 
 def start(home: Path, *words: str, **environment: str) -> list[str]:

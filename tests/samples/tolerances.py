@@ -1,4 +1,4 @@
-"""How far scores may differ where no last bit is promised: see docs/reproducibility.md."""
+"""How far scores may differ where no last bit is promised; docs/reference/reproducibility.md."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ EXPERIMENT_KEYS = ["name", "datasets", "method"]
 
 
 def load_study(path: str | Path) -> Study:
-    """Read a study from a TOML file; ``docs/bench.md`` describes the keys.
+    """Read a study from a TOML file; ``docs/reference/bench.md`` describes the keys.
 
     Examples
     --------

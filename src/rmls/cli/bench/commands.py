@@ -159,7 +159,7 @@ def paper(
 def run(
     *,
     config: Annotated[
-        Path, typer.Argument(metavar="CONFIG.toml", help="The study: see docs/bench.md.")
+        Path, typer.Argument(metavar="CONFIG.toml", help="The study: see docs/reference/bench.md.")
     ],
     out: NamedOut = None,
     limits: Limits,

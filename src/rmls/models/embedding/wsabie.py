@@ -25,7 +25,7 @@ from rmls.models.shared.training_set import TrainingSet
 
 # Squares of longer and shorter vectors would leave float32.
 LONGEST = 1e18
-# Settings of the study of RMLS where they differ from our defaults (docs/paper-study.md).
+# Settings of the study of RMLS where they differ from our defaults (docs/research/paper-study.md).
 PAPER: dict[str, Any] = {
     "max_norm": None,
     "l2": 0.001,

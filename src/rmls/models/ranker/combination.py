@@ -17,7 +17,7 @@ from rmls.kernels.backend import csr_arrays, get_backend
 from rmls.models.shared.training_set import TrainingSet
 
 # Five frequencies have coefficients of their own: weights of a label with three rows deserve less
-# trust than those of a frequent one (docs/ranker.md).
+# trust than those of a frequent one (docs/research/ranker.md).
 N_BANDS = 5
 # What names and other sources say is worth has two: at 1 row, and at the largest frequency.
 N_ENDS = 2

@@ -15,7 +15,7 @@ from rmls.core.options import check_whole
 from rmls.core.resources import for_blocks
 from rmls.kernels.backend import Vectors, get_backend
 
-# Below, the product with all labels is as fast as a search in clusters (docs/ranker.md).
+# Below, the product with all labels is as fast as a search in clusters (docs/research/ranker.md).
 EXACT_LABELS = 50_000
 SEARCHED_ROWS, DEVICE_ROWS = 128, 32_768
 # Doubled until the recall suffices: all trials visit fewer than twice the clusters of the last.

@@ -54,7 +54,7 @@ from rmls.models.shared.probabilities import GivesLists
 from rmls.models.shared.progress import stage, takes_the_rest, warn_interrupted
 from rmls.models.shared.training_set import TrainingSet, count_folds
 
-# Below, a tenth of the rows would be too few to learn the combination from (docs/ranker.md).
+# Below, a tenth of the rows is too few to learn the combination from (docs/research/ranker.md).
 CROSS_FIT_ROWS = 5_000
 MIN_ROWS = 30
 # Lists of "auto": 500 where 150 miss many labels.

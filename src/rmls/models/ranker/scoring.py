@@ -25,7 +25,7 @@ from rmls.models.shared.training_set import TrainingSet
 
 Floats = NDArray[np.float32]
 
-# Where longer lists pay, and how many pairs they may make (docs/ranker.md).
+# Where longer lists pay, and how many pairs they may make (docs/research/ranker.md).
 ENOUGH_RECALL, MAX_LONG_PAIRS = 0.85, 10_000_000
 # A listed label and its score, and its place, row and dual variable among the pairs.
 PAIR_BYTES = 28

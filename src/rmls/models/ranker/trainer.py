@@ -213,7 +213,7 @@ class StageTrainer:
 def make_members(ranker: Any, n_rows: int) -> list[RMLS]:
     """Return the settings of the representations, with as many passes on parts of the rows."""
     first = read_seed(ranker.random_state)
-    # More than RMLS alone takes: vectors that only propose may be short (docs/ranker.md).
+    # More than RMLS alone takes: vectors that only propose may be short (docs/research/ranker.md).
     l2 = min(max(0.001, 5.0 / n_rows), 0.01)
     model = RMLS(ranker.n_components, max_iter=ranker.max_iter, l2=l2, **REPRESENTATION)
     if ranker.representation is not None:

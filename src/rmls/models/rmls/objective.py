@@ -26,7 +26,7 @@ from rmls.kernels.backend import Backend, get_backend
 from rmls.metrics import propensities
 from rmls.models.rmls.sampling import Totals, floored_counts, make_sampler
 
-# Never far from the best where 5 a label were too few (docs/rmls.md).
+# Never far from the best where 5 a label were too few (docs/research/rmls.md).
 NEGATIVES_PER_ROW = 400.0
 # alpha of the paper.
 PAPER_NEGATIVES = 5.0
@@ -119,7 +119,7 @@ class RMLSOptions:
     warm_start: bool
 
 
-# Settings of the published study where they differ from our defaults (docs/rmls.md).
+# Settings of the published study where they differ from our defaults (docs/research/rmls.md).
 PAPER: dict[str, Any] = {
     "negatives_per_positive": 5,
     "min_negatives": 0,
@@ -186,7 +186,7 @@ def make_objective(model: Any, space: LabelSpace, totals: Totals, backend: Backe
     if ratio == "auto":
         ratio = max(PAPER_NEGATIVES, NEGATIVES_PER_ROW / max(totals.cardinality, 1.0))
     if l2 == "auto":
-        # Few rows over-train and get more of it: chosen on held-out training rows (docs/rmls.md).
+        # Few rows over-train and get more: chosen on held-out rows (docs/research/rmls.md).
         l2 = min(max(0.0001, 90.0 / totals.weight**1.5), 0.004)
     focus = settle_focus(model)
     # Powers and a margin of 0 leave the logistic loss.

@@ -36,7 +36,7 @@ from rmls.models.shared.training_set import TrainingSet
 
 Tick = Callable[[float], None]
 
-# A tenth of a second at most on one thread (docs/reproducibility.md).
+# A tenth of a second at most on one thread (docs/reference/reproducibility.md).
 SMALL_PASS = 1 << 19
 # A pass is merged four times; fewer visits in between are not worth a thread.
 VISITS_A_THREAD = 256
