@@ -1,4 +1,4 @@
-"""A campaign of hostile files, models, fits and kills; see docs/develop/testing.md."""
+"""A campaign of hostile files, models, fits and kills; see docs/testing.md."""
 
 import sys
 from pathlib import Path
