@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         TextRanker,
     )
     from rmls.models.shared.model_archive import load_model as load
-    from rmls.review import check_table, review_model
+    from rmls.review import check_table, compare, review_model
 
 _HOME = {
     "AllIrrelevant": "rmls.models",
@@ -56,6 +56,7 @@ _HOME = {
     "Calibrated": "rmls.models",
     "check_table": "rmls.review",
     "COCOA": "rmls.models",
+    "compare": "rmls.review",
     "CPLST": "rmls.models",
     "CS": "rmls.models",
     "CSSP": "rmls.models",
@@ -120,6 +121,7 @@ __all__ = [
     "ReverseMultiLabel",
     "TextRanker",
     "check_table",
+    "compare",
     "evaluate",
     "load",
     "make_longtail",

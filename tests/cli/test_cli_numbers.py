@@ -44,6 +44,7 @@ USES = {
     "methods": (),
     "predict": ("{model}", "{data}", "-o", "-"),
     "evaluate": ("{model}", "{data}"),
+    "compare": ("{model}", "{model}", "{data}"),
     "convert": ("{data}", "{out}/data.npz"),
     "resample": ("{data}", "-o", "{out}/data.npz", "--method", "mlsmote"),
     "bench paper": ("--datasets", "{data}", "--methods", "Baseline", "--out", "{out}/study"),

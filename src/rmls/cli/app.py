@@ -11,6 +11,7 @@ import typer
 import rmls
 from rmls.cli.bench.commands import bench_app
 from rmls.cli.check import check
+from rmls.cli.compare import compare
 from rmls.cli.convert import convert
 from rmls.cli.datasets import datasets_app
 from rmls.cli.demo.command import demo
@@ -48,6 +49,7 @@ app.command()(explain)
 app.command()(methods)
 app.command()(predict)
 app.command(cls=TakesFile)(evaluate)
+app.command()(compare)
 for command in (convert, resample):
     app.command()(command)
 app.add_typer(bench_app, name="bench")

@@ -2,15 +2,25 @@
 
 from rmls.core.lazy import lazy_names
 
-__all__ = ["Finding", "Review", "TableCheck", "check_table", "review_model"]
+__all__ = [
+    "Finding",
+    "ModelComparison",
+    "Review",
+    "TableCheck",
+    "check_table",
+    "compare",
+    "review_model",
+]
 
 __getattr__ = lazy_names(
     __name__,
     {
         "Finding": ".findings",
+        "ModelComparison": ".comparison.model_comparison",
         "Review": ".model_review",
         "TableCheck": ".table_check",
         "check_table": ".table_check",
+        "compare": ".comparison.model_comparison",
         "review_model": ".model_review",
     },
 )
