@@ -7,9 +7,13 @@ from exchange import Ranked
 from problems import Split
 from scipy import sparse
 
+from rmls.core.frequency import propensities
 from rmls.core.ranking import Ranking
 from rmls.decide import Cardinality, CardinalityCount, Rule, TopK
 from rmls.metrics import evaluate
+
+# What rankings are boosted by, where scores are probabilities: (1 / propensity) ** BOOST.
+BOOST = 0.5
 
 
 def measure(split: Split, test: Ranked, sample: Ranked) -> dict[str, dict[str, float]]:
@@ -23,11 +27,30 @@ def measure(split: Split, test: Ranked, sample: Ranked) -> dict[str, dict[str, f
         truth, ranking=ranking, train_counts=counts, n_train=Y_train.shape[0], by_group=False
     )
     found = {"ranking": report.as_dict()}
+    if are_probabilities(ranking.scores):
+        boosted = boost(ranking, propensities(counts, Y_train.shape[0]) ** -BOOST)
+        report = evaluate(
+            truth, ranking=boosted, train_counts=counts, n_train=Y_train.shape[0], by_group=False
+        )
+        found["boosted"] = report.as_dict()
     for rule in (top_rule(Y_train), cardinality_rule(Y_train, split.sample, sample)):
         sets = rule.select(ranking)
         found[rule.name] = evaluate(truth, sets, by_group=False).as_dict()
         found[rule.name]["labels_per_row"] = sets.nnz / max(sets.shape[0], 1)
     return found
+
+
+def are_probabilities(scores: np.ndarray) -> bool:
+    """Whether scores lie between 0 and 1 and differ: those of PECOS, napkinXC and Omikuji do."""
+    return bool(scores.size) and float(scores.min()) >= 0 and 0 < float(scores.max()) <= 1
+
+
+def boost(ranking: Ranking, factors: np.ndarray) -> Ranking:
+    """Return the listed labels by their scores times a factor of the label."""
+    scores = ranking.scores * factors[ranking.labels].astype(np.float32)
+    rows = np.repeat(np.arange(len(ranking.indptr) - 1), np.diff(ranking.indptr))
+    order = np.lexsort((-scores, rows))
+    return Ranking(ranking.indptr, ranking.labels[order], scores[order], ranking.n_labels)
 
 
 def top_rule(Y_train: sparse.csr_matrix) -> Rule:

@@ -31,6 +31,14 @@ COLUMNS = (
     Column("peak MB", ("peak_bytes",), "{:.0f}", 1e-6),
 )
 
+# Beside one another: the ranking as it comes, and boosted towards rare labels.
+BOOSTED = tuple(
+    Column(f"{title}@{k}{after}", ("metrics", kind, f"{name}@{k}"))
+    for kind, after in (("ranking", ""), ("boosted", ", boosted"))
+    for title, name, depths in (("P", "precision", (1, 5)), ("PSP", "psp", (1, 3, 5)))
+    for k in depths
+)
+
 
 def format_tables(rows: list[Row]) -> str:
     """Return all tables: data sets in alphabetical order, methods in the order of the rows.
@@ -56,19 +64,24 @@ def _format_group(rows: list[Row]) -> str:
         if row["status"] == "ok":
             good.setdefault(row["peer"], []).append(row)
     lines += [_format_line(mine, len(folds)) for mine in good.values()]
+    if boosted := [mine for mine in good.values() if "boosted" in mine[0]["metrics"]]:
+        lines += ["", "Scores between 0 and 1 times the root of the inverse propensity:", ""]
+        lines.append(f"| method | {' | '.join(column.title for column in BOOSTED)} |")
+        lines.append("|---" * (len(BOOSTED) + 1) + "|")
+        lines += [_format_line(mine, len(folds), BOOSTED) for mine in boosted]
     failures = [row for row in rows if row["status"] != "ok"]
     if failures:
         lines += ["", "Without a result:", "", *map(_format_failure, failures)]
     return "\n".join(lines) + "\n"
 
 
-def _format_line(rows: list[Row], n_folds: int) -> str:
+def _format_line(rows: list[Row], n_folds: int, columns: tuple[Column, ...] = COLUMNS) -> str:
     name = rows[0]["peer"]
     if rows[0]["given_features"] != rows[0]["features"]:
         name += f", {rows[0]['given_features']} features"
     if len(rows) < n_folds:
         name += f" ({len(rows)} of {n_folds} folds)"
-    cells = [_format_cell(column, rows) for column in COLUMNS]
+    cells = [_format_cell(column, rows) for column in columns]
     return f"| {name} | {' | '.join(cells)} |"
 
 

@@ -327,6 +327,16 @@ def test_decision_rules_give_the_cardinality_of_the_training_rows(bench) -> None
     assert bench.scoring.top_rule(Y[:, :0]).k == 1
 
 
+def test_a_boost_moves_rare_labels_up_within_their_row(bench) -> None:
+    ranking = Ranking(np.array([0, 2, 3]), np.array([0, 1, 0]), np.array([0.6, 0.5, 0.1]), 2)
+    boosted = bench.scoring.boost(ranking, np.array([1.0, 2.0]))
+    assert boosted.labels.tolist() == [1, 0, 0]
+    np.testing.assert_allclose(boosted.scores, [1.0, 0.6, 0.1], rtol=1e-6)
+    assert bench.scoring.are_probabilities(ranking.scores)
+    assert not bench.scoring.are_probabilities(np.array([1.2, 0.5]))
+    assert not bench.scoring.are_probabilities(np.array([0.2, -0.5]))
+
+
 def result(peer: str, fold: str, precision: float | None, **more) -> dict:
     metrics = {"ranking": {"precision@1": precision}}
     row = {"peer": peer, "dataset": "toy", "fold": fold, "data": "9 rows", "features": "raw"}
@@ -359,6 +369,15 @@ def test_the_table_shows_means_gaps_and_failures(bench) -> None:
     }
     assert lines[7].startswith("| a (1 of 2 folds) | .250 |")
     assert lines[-1] == "* a, fold 1: failed: out of luck"
+
+
+def test_rankings_boosted_alike_have_a_table_of_their_own(bench) -> None:
+    row = result("pecos-tree", "given", 0.5)
+    row["metrics"]["boosted"] = {"precision@1": 0.4, "psp@1": 0.3}
+    text = bench.table.format_tables([row, result("libmultilabel-ovr", "given", 0.5)])
+    below = text.split("inverse propensity:")[1]
+    assert "| pecos-tree | .500 | – | – | – | – | .400 | – | .300 | – | – |" in below
+    assert "libmultilabel-ovr" not in below
 
 
 def test_earlier_results_are_printed_again_the_newest_of_each(bench, tmp_path, capsys) -> None:
