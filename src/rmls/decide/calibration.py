@@ -23,8 +23,9 @@ OWN_CURVE_POSITIVES = 100
 GROUP_EDGES = np.array([1, 4, 10, 30, 100, 300])
 # Two numbers a group; the deviation of the one that stretches the curve, and what it is at least.
 GROUP_POSITIVES, TURN_DEVIATION, MIN_TURN = 30, 0.25, 0.1
-# A priori a label is within a factor of e of the common odds, two times out of three.
-BIAS_DEVIATION = 1.0
+# A priori a label is within 40% of the odds of its curve, two times out of three: with more room
+# chance becomes a bias, and labels are predicted that came more often than they will.
+BIAS_DEVIATION = 0.35
 NEWTON_STEPS = 25
 # Numbers of a block of labels x bins: 512 kB of float64, which stays in the cache.
 CHUNK = 1 << 16
