@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     )
     from rmls.models.shared.model_archive import load_model as load
     from rmls.review import check_table, compare, review_model
+    from rmls.tuning import tune
 
 _HOME = {
     "AllIrrelevant": "rmls.models",
@@ -85,6 +86,7 @@ _HOME = {
     "RMLS": "rmls.models",
     "RMLSRanker": "rmls.models",
     "TextRanker": "rmls.models",
+    "tune": "rmls.tuning",
     "WSABIE": "rmls.models",
 }
 
@@ -126,10 +128,11 @@ __all__ = [
     "load",
     "make_longtail",
     "review_model",
+    "tune",
 ]
 
 
-_PACKAGES = ("datasets", "decide", "features", "imbalance", "metrics", "models", "review")
+_PACKAGES = ("datasets", "decide", "features", "imbalance", "metrics", "models", "review", "tuning")
 
 
 def __getattr__(name: str) -> Any:

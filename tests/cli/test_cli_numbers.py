@@ -28,6 +28,7 @@ folds = "given"
 USES = {
     "demo": (),
     "train": ("{data}", "-o", "{out}/model", *SMALL_RMLS, "--quiet"),
+    "tune": ("{data}", "-o", "{out}/model", "--quiet"),
     "stats": ("{data}",),
     "split": ("{data}", "--part", "all", "-o", "{out}/parts.npz"),
     "suggest": ("{model}", "a text"),

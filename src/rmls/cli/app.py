@@ -28,6 +28,7 @@ from rmls.cli.split import split
 from rmls.cli.stats import stats
 from rmls.cli.suggest import suggest
 from rmls.cli.train.command import ExplainsShortcuts, train
+from rmls.cli.tune import tune
 
 app = typer.Typer(
     name="rmls",
@@ -41,6 +42,7 @@ app.command()(stats)
 app.command()(split)
 app.command()(check)
 app.command(cls=ExplainsShortcuts)(train)
+app.command()(tune)
 app.command()(suggest)
 app.command()(serve)
 app.command()(learn)

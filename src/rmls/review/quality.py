@@ -94,6 +94,7 @@ def measure_quality(
     n_train: int,
     seed: int = 0,
     metrics: Sequence[str] = METRICS,
+    level: int = LEVEL,
 ) -> Quality:
     """Return the figures of one or two methods.
 
@@ -108,6 +109,8 @@ def measure_quality(
     seed : int, default=0
     metrics : sequence of str
         ``"P@k"``, ``"PSP@k"`` and ``"nDCG@k"`` for any k, ``"example F"`` and ``"macro F"``.
+    level : int, default=95
+        Percent of the draws that lie in an interval.
 
     Notes
     -----
@@ -130,8 +133,8 @@ def measure_quality(
             for group, figures in _macro_figures(Y, prediction.sets, labels, parts, draws):
                 drawn[prediction.name, "macro F", group] = figures
     names = tuple(prediction.name for prediction in predictions)
-    values = {key: _estimate(figures) for key, figures in drawn.items()}
-    return Quality(names, int(Y.shape[0]), values, _differences(names, drawn, metrics))
+    values = {key: _estimate(figures, level) for key, figures in drawn.items()}
+    return Quality(names, int(Y.shape[0]), values, _differences(names, drawn, metrics, level))
 
 
 def values_at(matrix: sparse.csr_matrix, rows: NDArray[np.int64], labels: NDArray[Any]) -> Floats:
@@ -285,9 +288,9 @@ def _macro_figures(
             yield group.name, np.concatenate(sums[group.name])
 
 
-def _estimate(figures: Floats) -> Estimate:
+def _estimate(figures: Floats, level: int) -> Estimate:
     """Return the first figure, that of the rows as they are, and the interval of the others."""
-    edge = (100 - LEVEL) / 2
+    edge = (100 - level) / 2
     value = float(figures[0])
     # Draws of macro F lie too high: rare labels, which are rarely found, drop out of them.
     shift = value - float(figures[1:].mean())
@@ -299,11 +302,14 @@ def _differences(
     names: tuple[str, ...],
     drawn: dict[tuple[str, str, str], Floats],
     metrics: Sequence[str],
+    level: int,
 ) -> dict[tuple[str, str], Estimate]:
     if len(names) < 2:
         return {}
     return {
-        (metric, group): _estimate(drawn[names[0], metric, group] - drawn[names[1], metric, group])
+        (metric, group): _estimate(
+            drawn[names[0], metric, group] - drawn[names[1], metric, group], level
+        )
         for metric in metrics
         for group in GROUPS
         if all((name, metric, group) in drawn for name in names[:2])

@@ -258,7 +258,7 @@ def train(
 
     stopping = {"--no-validation": no_validation, "--early-stopping": early_stopping}
     # --set comes last and wins over a shortcut.
-    columns = [*_list_columns(categories, numbers), *_list_vectors(features, encoder)]
+    columns = [*list_columns(categories, numbers), *_list_vectors(features, encoder)]
     given = [*_list_given(shortcuts, stopping, keep_rows), *parse_settings(settings or [])]
     estimator, names = find_estimator(method), texts.Names(label_text, no_names)
     reading = texts.Reading(
@@ -348,7 +348,7 @@ def _check_numbers(data: str, estimator: Any, columns: list[Given]) -> None:
         raise InputError(f"{flag} {what} a table of texts, and {data} holds numbers.")
 
 
-def _list_columns(categories: str | None, numbers: str | None) -> Iterator[Given]:
+def list_columns(categories: str | None, numbers: str | None) -> Iterator[Given]:
     """Yield the columns beside the texts as parameters of the text features."""
     for flag, named in (("--categories", categories), ("--numbers", numbers)):
         if named is not None:
