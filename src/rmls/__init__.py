@@ -132,7 +132,17 @@ __all__ = [
 ]
 
 
-_PACKAGES = ("datasets", "decide", "features", "imbalance", "metrics", "models", "review", "tuning")
+_PACKAGES = (
+    "datasets",
+    "decide",
+    "exchange",
+    "features",
+    "imbalance",
+    "metrics",
+    "models",
+    "review",
+    "tuning",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -46,6 +46,9 @@ USES = {
     "predict": ("{model}", "{data}", "-o", "-"),
     "evaluate": ("{model}", "{data}"),
     "compare": ("{model}", "{model}", "{data}"),
+    "card": ("{model}",),
+    "push": ("{model}", "user/name"),
+    "pull": ("user/name", "-o", "{out}/model"),
     "convert": ("{data}", "{out}/data.npz"),
     "resample": ("{data}", "-o", "{out}/data.npz", "--method", "mlsmote"),
     "bench paper": ("--datasets", "{data}", "--methods", "Baseline", "--out", "{out}/study"),
@@ -57,7 +60,19 @@ USES = {
 }
 # Names of methods and files, which are no numbers and have tests of their own.
 FILES = {"FOLDER", "FILE", "DIR", "OUT", "MODEL", "COLUMN", "COLUMNS", "TEXT", "ADDRESS"}
-WORDS = FILES | {"NAME", "NAMES", "NAME…", "FORMAT", "PART", "WHICH", "RULE", "NAME=VALUE"}
+WORDS = FILES | {
+    "NAME",
+    "NAMES",
+    "NAME…",
+    "FORMAT",
+    "PART",
+    "WHICH",
+    "RULE",
+    "NAME=VALUE",
+    "LICENCE",
+    "SENTENCE",
+    "REVISION",
+}
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

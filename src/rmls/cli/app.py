@@ -16,6 +16,7 @@ from rmls.cli.convert import convert
 from rmls.cli.datasets import datasets_app
 from rmls.cli.demo.command import demo
 from rmls.cli.evaluate import TakesFile, evaluate
+from rmls.cli.exchange.commands import card, pull, push
 from rmls.cli.explain import explain
 from rmls.cli.live.labels import labels_app
 from rmls.cli.live.learn import learn
@@ -52,7 +53,7 @@ app.command()(methods)
 app.command()(predict)
 app.command(cls=TakesFile)(evaluate)
 app.command()(compare)
-for command in (convert, resample):
+for command in (card, push, pull, convert, resample):
     app.command()(command)
 app.add_typer(bench_app, name="bench")
 app.add_typer(datasets_app, name="datasets")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -38,7 +39,33 @@ from rmls.models.shared.training_set import (
 )
 
 
-class MultiLabelEstimator(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Archived:
+    """A fitted model that can be kept in a folder, and given to others."""
+
+    def save(self, path: str | Path, *, overwrite: bool = True) -> None:
+        """Write the fitted model to the folder ``path``, all of it or nothing.
+
+        Read it back with `rmls.load`; nothing in it is ever executed. Without ``overwrite`` a model
+        that stands there is refused, also one that appears while this one is written.
+        """
+        from rmls.models.shared.model_archive import save_model
+
+        check_is_fitted(self)
+        save_model(self, path, overwrite=overwrite)
+
+    def push_to_hub(self, repo: str, **options: Any) -> str:
+        """Send the model and a card that describes it to the Hugging Face Hub.
+
+        ``repo`` is ``"user/name"``; a new one is private unless ``private=False``. The options are
+        those of `rmls.exchange.push`: ``license``, ``data``, ``card``, ``token``. Returns the
+        address of the commit. Read it back with ``rmls.load("hf://user/name")``.
+        """
+        # By name: what models are sent with stands above them.
+        address: str = import_module("rmls.exchange").push(self, repo, **options)
+        return address
+
+
+class MultiLabelEstimator(Archived, Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of all methods: subclasses fit parameters and score blocks of rows.
 
     A subclass declares its constructor's parameters in ``_options`` and defines
@@ -217,17 +244,6 @@ class MultiLabelEstimator(Answers, ClassifierMixin, BaseEstimator):  # type: ign
         return False
 
     # -- archive ---------------------------------------------------------------------------------
-
-    def save(self, path: str | Path, *, overwrite: bool = True) -> None:
-        """Write the fitted model to the folder ``path``, all of it or nothing.
-
-        Read it back with `rmls.load`. Without ``overwrite`` a model that stands there is refused,
-        also one that appears while this one is written.
-        """
-        from rmls.models.shared.model_archive import save_model
-
-        check_is_fitted(self)
-        save_model(self, path, overwrite=overwrite)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise NotImplementedError

@@ -53,9 +53,10 @@ REFUSALS = (
 )
 THRESHOLDS = "macro_f1_thresholds"
 QUALITY = "quality"
+HUB = "hf://"
 
 
-def save_model(model: MultiLabelEstimator, path: str | Path, *, overwrite: bool = True) -> None:
+def save_model(model: Any, path: str | Path, *, overwrite: bool = True) -> None:
     """Write a fitted model to the folder ``path``; see `rmls.archive.write_archive`.
 
     What `load_model` would refuse is refused here, before anything is written.
@@ -110,7 +111,8 @@ def load_model(path: str | Path, *, mmap: bool = True) -> MultiLabelEstimator:
     Parameters
     ----------
     path : str or path
-        The folder.
+        The folder; or ``"hf://user/name"``, which fetches the model from the Hugging Face Hub, with
+        ``@revision`` behind it for another than the newest.
     mmap : bool, default=True
         Leave the arrays on disk and read what is used: a large model is there at once, and
         processes share it. False copies them to memory: right for a service, whose model then
@@ -121,6 +123,10 @@ def load_model(path: str | Path, *, mmap: bool = True) -> MultiLabelEstimator:
     Nothing in the folder is ever executed. A damaged folder is refused with one sentence, and
     what is loaded can be used: every index, size and parameter is checked before.
     """
+    if isinstance(path, str) and path.startswith(HUB):
+        # By name: what fetches models stands above them.
+        fetched: MultiLabelEstimator = import_module("rmls.exchange").from_hub(path, mmap=mmap)
+        return fetched
     archive = read_archive(path, mmap=mmap)
     with _told(
         lambda error: (

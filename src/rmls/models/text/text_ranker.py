@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,7 +20,7 @@ from rmls.decide import Rule
 from rmls.features.text.text_features import TextFeatures
 from rmls.features.text.vectors import Encoder
 from rmls.models.ranker.ranker import RMLSRanker
-from rmls.models.shared.estimator import MultiLabelEstimator
+from rmls.models.shared.estimator import Archived, MultiLabelEstimator
 from rmls.models.text.live import LiveTexts
 from rmls.models.text.naming import NamedLabels, name_labels, other_names
 from rmls.models.text.suggestion import Suggestion, likely, rank_rows
@@ -42,7 +41,7 @@ def give_vectors(estimator: Any, n_dense: int) -> None:
     estimator.set_params(dense_columns=n_dense)
 
 
-class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TextRanker(LiveTexts, ExplainsTexts, Archived, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Label texts: words become numbers, RMLSRanker ranks the labels, one model holds both.
 
     The words are those of `TextFeatures`; any other estimator may take the place of `RMLSRanker`.
@@ -366,15 +365,6 @@ class TextRanker(LiveTexts, ExplainsTexts, ClassifierMixin, BaseEstimator):  # t
     def n_samples_(self) -> int:
         """Number of training rows."""
         return self.estimator_.n_samples_
-
-    def save(self, path: str | Path, *, overwrite: bool = True) -> None:
-        """Write the fitted model to the folder ``path``, all of it or nothing.
-
-        Read it back with `rmls.load`; nothing in it is ever executed.
-        """
-        from rmls.models.shared.model_archive import save_model
-
-        save_model(self, path, overwrite=overwrite)
 
     def _describe(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         from rmls.models.text.archive import describe_text_ranker

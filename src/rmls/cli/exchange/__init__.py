@@ -1,0 +1,1 @@
+"""Commands that give models to others, and take theirs."""
