@@ -113,15 +113,14 @@ def tune(
         check_file_target(html, overwrite)
     reading = texts.Reading(text, labels, None, separator, encoding, delimiter, source_format)
     given = [Given("--jobs", "n_jobs", str(jobs)), *parse_settings(settings or [])]
-    names = texts.Names(label_text)
+    names, columns = texts.Names(label_text), [*list_columns(categories, numbers)]
     if reads_texts(data, reading):
-        given = [*list_columns(categories, numbers), *given]
+        given = [*columns, *given]
         task = _text_task(data, output, reading, names, given, quiet=quiet)
     else:
-        if label_text is not None or categories is not None or numbers is not None:
+        if columns or label_text is not None:
             raise InputError(f"{data} holds numbers; names and columns are for tables of texts.")
         task = _number_task(data, output, part, source_format, index_base, given, quiet=quiet)
-    console = notes(quiet)
     found = search(
         task.X,
         task.Y,
@@ -130,10 +129,10 @@ def tune(
         minutes=minutes,
         folder=output.with_name(f"{output.name}.tune"),
         label_names=task.label_names,
-        label_text=None if names.file is None else names.read_for(type(task.model), _silent),
+        label_text=names.read_for(type(task.model), _silent) if label_text else None,
         refit=False,
         random_state=seed,
-        say=lambda title, told: note(console, title, told),
+        say=lambda title, told: note(notes(quiet), title, told),
     )
     task.train([*given, *_chosen(found)])
     _keep(output, found)
