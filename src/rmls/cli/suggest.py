@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -101,6 +101,7 @@ def suggest(
     delimiter: texts.Delimiter = None,
     source_format: options.From = None,
     overwrite: options.Overwrite = False,
+    cluster: options.Cluster = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Suggest labels for texts, most likely first.
@@ -136,11 +137,16 @@ def suggest(
         raise InputError("--add-column copies the columns of a table; a store has none.")
     vectors = open_for_model(fitted, features)
     tables = _tables(fitted, text, source, reading, quiet)
+    labelled: Iterable[Any]
+    if cluster is None:
+        labelled = ((each, suggestions(fitted, each, choice, vectors)) for each in tables)
+    else:
+        labelled = _on_cluster(cluster, model, tables, choice, vectors, quiet)
     n_rows = 0
     with open_output(target) as stream:
         writer = _writer(stream, chosen, add_column)
-        for table in tables:
-            for row, found in enumerate(_suggestions(fitted, table, choice, vectors)):
+        for table, labels in labelled:
+            for row, found in enumerate(labels):
                 writer.write(table, row, n_rows + row, found)
             n_rows += len(table)
             stream.flush()
@@ -148,6 +154,16 @@ def suggest(
             vectors.finish()
     if output is not None:
         note(notes(quiet), "wrote", f"{output}: {count(n_rows, 'row')}")
+
+
+def _on_cluster(
+    address: str, model: Path, tables: Any, choice: Choice, vectors: Any, quiet: bool
+) -> Iterator[Any]:
+    from rmls.cli.shared.clusters import suggest_on_cluster
+
+    if vectors is not None:
+        raise InputError("--features is one file, read row by row; drop --cluster.")
+    return suggest_on_cluster(address, model, tables, choice, quiet)
 
 
 def _choose_format(wanted: Format | None, output: Path | None, add_column: str | None) -> Format:
@@ -192,9 +208,10 @@ def _tables(
                 yield TextTable(("text",), [(line.rstrip("\r\n"),)])
 
 
-def _suggestions(
+def suggestions(
     model: Any, table: TextTable, choice: Choice, vectors: VectorFile | None
 ) -> Iterator[list[RankedLabel]]:
+    """Yield the labels that are suggested for every row of a table."""
     rows: Any = getattr(table, "X", None)
     ranker = model if rows is None else model.estimator_
     if rows is None:

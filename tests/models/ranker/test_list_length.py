@@ -12,7 +12,7 @@ import pytest
 import rmls
 from rmls import RMLSRanker, make_longtail
 from rmls.datasets import Dataset
-from rmls.models.ranker import ranker, scoring
+from rmls.models.ranker import scoring, trainer
 
 SHORT, LONG, N_LABELS = 4, 30, 80
 
@@ -24,8 +24,8 @@ def data() -> Dataset:
 
 @pytest.fixture(autouse=True)
 def _small_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranker, "SHORT", SHORT)
-    monkeypatch.setattr(ranker, "LONG", LONG)
+    monkeypatch.setattr(trainer, "SHORT", SHORT)
+    monkeypatch.setattr(trainer, "LONG", LONG)
 
 
 def fit(**options: Any) -> RMLSRanker:
@@ -70,7 +70,7 @@ def test_without_a_measured_recall_lists_stay_short(options: dict[str, Any]) -> 
 def test_no_list_is_longer_than_there_are_labels(
     long: int, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranker, "LONG", long)
+    monkeypatch.setattr(trainer, "LONG", long)
     assert fit().shortlist_size_ == size
 
 

@@ -79,6 +79,14 @@ To = Annotated[
     typer.Option("--to", metavar="FORMAT", help="Format of OUT.", show_default="by its ending"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Spread the work: the address of a Ray cluster, auto for that of this machine, or "
+        "local:4 for threads.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what stands there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
 Decision = Annotated[
@@ -306,3 +314,19 @@ def suggest(name: str, known: Iterable[str]) -> str:
     by_key = {each.lower(): each for each in known}
     near = get_close_matches(name.lower(), by_key, n=1)
     return f"; did you mean {by_key[near[0]]}?" if near else "."
+
+
+def spreads(command: Any) -> Any:
+    """Decorate a command: with --cluster the parts that are finished outlive a killed process."""
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        if given["shortcuts"]["cluster"] is None:
+            command(**given)
+            return
+        from rmls.cli.shared.clusters import parts_of
+
+        with parts_of(given["output"], resume=given["resume"], quiet=given["quiet"]):
+            command(**{**given, "resume": False})
+
+    return run

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand
 
 from rmls.cli.shared import options, texts
-from rmls.cli.shared.options import RULES, option, read_decision, suggest, takes
+from rmls.cli.shared.options import RULES, option, read_decision, spreads, suggest, takes
 from rmls.cli.shared.vectors import COLUMN
 from rmls.cli.train.options import (
     HELD_OUT,
@@ -101,6 +101,7 @@ SHORTCUTS = (
     Shortcut("--validation", "validation_fraction", "SHARE", HELD_OUT),
     Shortcut("--seed", "random_state", "N", None),
     Shortcut("--jobs", "n_jobs", "N", None),
+    Shortcut("--cluster", "cluster", "ADDRESS", None),
 )
 
 DOCUMENTED = {"RMLS": "rmls.models.rmls.rmls", "RMLSRanker": "rmls.models.ranker.ranker"}
@@ -211,6 +212,7 @@ def _tune_for_metric(params: dict[str, Any]) -> dict[str, Any]:
 
 
 @takes("shortcuts", [shortcut.as_option() for shortcut in SHORTCUTS])
+@spreads
 def train(
     *,
     data: options.Data,

@@ -17,8 +17,7 @@ Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Continue the interrupted training of MODEL.",
-        rich_help_panel=ONLY_RMLS,
+        help="Continue the interrupted training of MODEL: with --method RMLS, or with --cluster.",
     ),
 ]
 Method = Annotated[

@@ -58,22 +58,25 @@ class Scratch:
         if n_bytes == 0:
             return np.zeros(shape, dtype)
         self.require(n_bytes, "an array on disk")
-        # Without a name from the start: nothing is left behind by a kill.
-        with tempfile.TemporaryFile(dir=self.folder) as file:
-            try:
-                _reserve(file.fileno(), n_bytes)
-            except OSError as error:
-                if error.errno == errno.ENOSPC:
-                    self.require(1 << 62, "an array on disk")
-                raise
-            content = mmap.mmap(file.fileno(), n_bytes)
+        try:
+            content = self._open(n_bytes)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                self.require(1 << 62, "an array on disk")
+            raise
         self.n_bytes += n_bytes
         return np.frombuffer(content, dtype).reshape(shape)
 
     empty = zeros
 
+    def _open(self, n_bytes: int) -> mmap.mmap:
+        # Without a name from the start: nothing is left behind by a kill.
+        with tempfile.TemporaryFile(dir=self.folder) as file:
+            reserve(file.fileno(), n_bytes)
+            return mmap.mmap(file.fileno(), n_bytes)
 
-def _reserve(descriptor: int, n_bytes: int) -> None:
+
+def reserve(descriptor: int, n_bytes: int) -> None:
     """Let a file have its size at once: a full disk is told here, and not by a signal later."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, n_bytes)

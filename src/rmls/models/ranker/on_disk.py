@@ -59,7 +59,7 @@ def _count_entries(data: TrainingSet) -> int:
 
 def lay_out_on_disk(model: Any, data: TrainingSet) -> TrainingSet:
     """Return the rows normalised and compact, in scratch files."""
-    scratch, needed = Scratch(), _needed(model, data)
+    scratch, needed = _make_scratch(model), _needed(model, data)
     rows = count(data.n_rows, "row")
     scratch.require(needed, f"training on {rows} that memory has no room for")
     normalizer = fit_normalizer(data.X, model.normalize, data.rows, data.weights)
@@ -73,6 +73,16 @@ def lay_out_on_disk(model: Any, data: TrainingSet) -> TrainingSet:
     observed = None if data.observed is None else data.observed[data.rows]
     rest = {"Y": data.labels, "rows": np.arange(data.n_rows), "observed": observed}
     return replace(data, X=X, scratch=scratch, **rest)  # type: ignore[arg-type]
+
+
+def _make_scratch(model: Any) -> Scratch:
+    """Return room on disk; that of a cluster has names, by which its nodes find it."""
+    if model.cluster is None:
+        return Scratch()
+    from rmls.cluster import current_keeper
+    from rmls.core.disk.named import NamedScratch
+
+    return NamedScratch(current_keeper().folder)
 
 
 def _copy(

@@ -19,7 +19,6 @@ from rmls.core.options import (
     is_auto,
     number,
     positive,
-    read_seed,
     store_params,
     whole,
 )
@@ -44,11 +43,10 @@ from rmls.models.ranker.scoring import (
     Stages,
     without_idle_names,
 )
-from rmls.models.ranker.sources import Background, Rows, lay_out, make_sources
-from rmls.models.ranker.trainer import HELD_OUT_ROWS, ClassifierOptions, StageTrainer, make_members
+from rmls.models.ranker.sources import Background, Rows, lay_out
+from rmls.models.ranker.trainer import HELD_OUT_ROWS, StageTrainer, trainer_settings
 from rmls.models.ranker.why import Explains
 from rmls.models.rmls.rmls import RMLS
-from rmls.models.rmls.sampling import count_rows
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.shared.probabilities import GivesLists
 from rmls.models.shared.progress import stage, takes_the_rest, warn_interrupted
@@ -57,8 +55,6 @@ from rmls.models.shared.training_set import TrainingSet, count_folds
 # Below, a tenth of the rows is too few to learn the combination from (docs/research/ranker.md).
 CROSS_FIT_ROWS = 5_000
 MIN_ROWS = 30
-# Lists of "auto": 500 where 150 miss many labels.
-SHORT, LONG = 150, 500
 
 
 class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
@@ -132,6 +128,9 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         1 shows progress.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where training and scoring run; ``"auto"`` takes a GPU, if there is one, for large work.
+    cluster : str or None, default=None
+        Where the training is spread to: the address of a Ray cluster, ``"auto"`` for the one that
+        this machine belongs to, ``"local:4"`` for threads. It is no part of a saved model.
 
     Attributes
     ----------
@@ -199,6 +198,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     tail: float | str
     precision: str
     keep_rows: bool
+    cluster: str | None
 
     _options: ClassVar[dict[str, Option]] = {
         "n_components": whole(1),
@@ -217,6 +217,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         "tail": number().or_auto(),
         "precision": choice(*PRECISIONS),
         "keep_rows": flag(),
+        "cluster": anything("the address of a cluster").or_none(),
     }
 
     def __init__(
@@ -247,12 +248,17 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
         device: str = "cpu",
+        cluster: str | None = None,
     ) -> None:
         store_params(self, locals())
 
     # -- fitting ---------------------------------------------------------------------------------
 
     def _check_options(self) -> None:
+        if self.cluster is not None:
+            from rmls.models.ranker.spread import check_cluster
+
+            check_cluster(self)
         super()._check_options()
         if self.representation is not None and type(self.representation) is not RMLS:
             kind = type(self.representation).__name__
@@ -341,19 +347,11 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         self._scorer = ListScorer(blocks, mixture, logits)
 
     def _make_trainer(self, data: TrainingSet) -> StageTrainer:
-        size, longest = (SHORT, LONG) if is_auto(self.shortlist_size) else (self.shortlist_size, 0)
-        return StageTrainer(
-            space=self._space,
-            members=make_members(self, count_rows(data.weights)),
-            size=min(int(size), data.n_labels),
-            longest=min(longest, data.n_labels),
-            index=self.index,
-            precision=self.precision,
-            options=ClassifierOptions.of(self),
-            seed=read_seed(self.random_state),
-            n_threads=count_threads(self.n_jobs),
-            sources=make_sources(self, data.label_text),
-        )
+        if self.cluster is None:
+            return StageTrainer(**trainer_settings(self, data))
+        from rmls.models.ranker.spread import SpreadTrainer
+
+        return SpreadTrainer(**trainer_settings(self, data), cluster=self.cluster)
 
     # -- scores: all that is looked at are the listed labels --------------------------------------
 

@@ -8,14 +8,19 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
 
 from rmls.core.errors import InputError
+from rmls.core.options import read_seed
 from rmls.core.sparse import is_mapped, slice_rows
 from rmls.kernels.backend import Vectors
+from rmls.models.rmls.rmls import RMLS
+from rmls.models.rmls.sampling import count_passes
 from rmls.models.shared.training_set import TrainingSet
 
 Floats = NDArray[np.float32]
 
+REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
 # Plenty for means; a covariance of 128 columns wants some thousands.
 BACKGROUND_ROWS = 5_000
 SMALLEST = 1e-30
@@ -248,3 +253,22 @@ def make_sources(model: Any, label_text: Any) -> list[SourceTrainer]:
 
         sources.append(DenseTrainer(model.precision, model.device))
     return sources
+
+
+def make_members(ranker: Any, n_rows: int) -> list[RMLS]:
+    """Return the settings of the representations, with as many passes on parts of the rows."""
+    first = read_seed(ranker.random_state)
+    # More than RMLS alone takes: vectors that only propose may be short (docs/research/ranker.md).
+    l2 = min(max(0.001, 5.0 / n_rows), 0.01)
+    model = RMLS(ranker.n_components, max_iter=ranker.max_iter, l2=l2, **REPRESENTATION)
+    if ranker.representation is not None:
+        model = clone(ranker.representation)
+    fixed = {
+        "max_iter": count_passes(model.max_iter, n_rows),
+        "normalize": "none",
+        "n_jobs": ranker.n_jobs,
+        "verbose": ranker.verbose,
+        "device": ranker.device,
+    }
+    seeds = range(first, first + ranker.n_models)
+    return [clone(model).set_params(random_state=seed, **fixed) for seed in seeds]

@@ -9,29 +9,30 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from rmls.core.labels import LabelSpace
 from rmls.core.options import is_auto, read_seed
+from rmls.core.resources import count_threads
 from rmls.core.sparse import row_squares, slice_rows
 from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
-from rmls.kernels.backend import Vectors, csr_arrays, get_backend, join_vectors, take_pairs
+from rmls.kernels.backend import Vectors, csr_arrays, get_backend, take_pairs
 from rmls.models.ranker.archive import LabelWeights, feature_numbers, round_vectors
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages, require_room, scaled_positives
-from rmls.models.ranker.sources import Rows, SourceTrainer
+from rmls.models.ranker.sources import Rows, SourceTrainer, make_members, make_sources
 from rmls.models.rmls.rmls import RMLS
-from rmls.models.rmls.sampling import count_passes
-from rmls.models.rmls.sgd import train_vectors
+from rmls.models.rmls.sampling import count_rows
+from rmls.models.rmls.sgd import Training, train_members
 from rmls.models.shared.progress import stage, warn_interrupted
 from rmls.models.shared.training_set import TrainingSet
 
-REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
+# Lists of "auto": 500 where 150 miss many labels.
+SHORT, LONG = 150, 500
 # Rows come in the order of their fingerprints: the first ones are a fair sample.
 INDEX_ROWS = 256
 # Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
@@ -41,6 +42,9 @@ DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
 FEW_ROWS, FEW_ADDED = 100, 0.11
 # C / n^0.25: each row of a rare label is needed, a frequent one is held back more.
 DEFAULT_COST_POWER = 0.25
+
+Tick = Callable[[float], None]
+Trained: TypeAlias = "tuple[Stages, ClassifierTrainer, Shortlists]"
 
 
 @dataclass
@@ -140,15 +144,13 @@ class StageTrainer:
                 shown.tick((number + 1) / n_folds, f"{number + 1} of {n_folds} models")
         return HeldOut.stack(self.parts)
 
-    def _train(
-        self, data: TrainingSet, *, keeps: bool = False
-    ) -> tuple[Stages, ClassifierTrainer, Shortlists]:
+    def _train(self, data: TrainingSet, *, keeps: bool = False) -> Trained:
         """Train on the rows that are kept; the set is compact."""
         self._require_memory(data)
         told: list[str] = []
         with self.stage("representation"):
-            members = (self.members, self.space)
-            vectors = train_representation(*members, data.kept, self.precision, told.append)
+            given = (self.members, self.space, data.kept, self.precision)
+            vectors = train_representation(*given, told.append, self._start)
         if keeps:
             self.vectors = vectors
         if told:
@@ -156,9 +158,7 @@ class StageTrainer:
             raise KeyboardInterrupt
         return self._train_classifiers(data, vectors)
 
-    def _train_classifiers(
-        self, data: TrainingSet, vectors: Vectors
-    ) -> tuple[Stages, ClassifierTrainer, Shortlists]:
+    def _train_classifiers(self, data: TrainingSet, vectors: Vectors) -> Trained:
         with self.stage("shortlists"), stage("shortlists") as shown:
             searched = (vectors, vectors.hidden(slice_rows(data.X, 0, INDEX_ROWS)), self.size)
             index, recall = build_index(self.index, *searched, self.seed, self.n_threads)
@@ -171,16 +171,28 @@ class StageTrainer:
             shown.tick(0.0, f"{data.n_rows:,} rows")
             # The labels a row proposes without having them are the hard negatives: n x size pairs,
             # not n x m.
-            listed = proposer.propose_all(Rows.of(data), self.n_threads, shown.tick, data.zeros)
+            listed = self._propose_all(proposer, data, shown.tick)
         with self.stage("weights"), stage("classifiers") as shown:
             shown.tick(0.0, f"{data.n_labels:,} labels")
-            rows = (data, listed.labels, vectors)
-            classifiers = ClassifierTrainer.of(*rows, self.options, self.n_threads)
+            classifiers = self._lay_out_pairs(data, listed.labels, vectors)
             # Held-out rows are among the pairs at cost 0; the second solve only switches them on.
             used = ~np.isin(np.arange(data.n_rows), data.held_out)
             weights = classifiers.solve(used, shown.tick)
             stages = Stages(proposer, weights, recall, scaled_positives(data))
         return stages, classifiers, listed
+
+    # Where the work of a stage is done: here, or on a cluster (`spread`).
+
+    def _start(self, *given: Any) -> Training:
+        return Training.of(*given)
+
+    def _propose_all(self, proposer: Proposer, data: TrainingSet, tick: Tick) -> Shortlists:
+        return proposer.propose_all(Rows.of(data), self.n_threads, tick, data.zeros)
+
+    def _lay_out_pairs(
+        self, data: TrainingSet, listed: NDArray[np.int32], vectors: Vectors
+    ) -> ClassifierTrainer:
+        return ClassifierTrainer.of(data, listed, vectors, self.options, self.n_threads)
 
     def _require_memory(self, data: TrainingSet) -> None:
         require_room(data, sum(int(each.n_components) for each in self.members), self.size)
@@ -210,23 +222,22 @@ class StageTrainer:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
 
 
-def make_members(ranker: Any, n_rows: int) -> list[RMLS]:
-    """Return the settings of the representations, with as many passes on parts of the rows."""
-    first = read_seed(ranker.random_state)
-    # More than RMLS alone takes: vectors that only propose may be short (docs/research/ranker.md).
-    l2 = min(max(0.001, 5.0 / n_rows), 0.01)
-    model = RMLS(ranker.n_components, max_iter=ranker.max_iter, l2=l2, **REPRESENTATION)
-    if ranker.representation is not None:
-        model = clone(ranker.representation)
-    fixed = {
-        "max_iter": count_passes(model.max_iter, n_rows),
-        "normalize": "none",
-        "n_jobs": ranker.n_jobs,
-        "verbose": ranker.verbose,
-        "device": ranker.device,
+def trainer_settings(ranker: Any, data: TrainingSet) -> dict[str, Any]:
+    """Return what the options of a ranker say to the training of its stages."""
+    auto = is_auto(ranker.shortlist_size)
+    size, longest = (SHORT, LONG) if auto else (int(ranker.shortlist_size), 0)
+    return {
+        "space": ranker._space,
+        "members": make_members(ranker, count_rows(data.weights)),
+        "size": min(size, data.n_labels),
+        "longest": min(longest, data.n_labels),
+        "index": ranker.index,
+        "precision": ranker.precision,
+        "options": ClassifierOptions.of(ranker),
+        "seed": read_seed(ranker.random_state),
+        "n_threads": count_threads(ranker.n_jobs),
+        "sources": make_sources(ranker, data.label_text),
     }
-    seeds = range(first, first + ranker.n_models)
-    return [clone(model).set_params(random_state=seed, **fixed) for seed in seeds]
 
 
 def train_representation(
@@ -235,25 +246,13 @@ def train_representation(
     data: TrainingSet,
     precision: str,
     tell: Callable[[str], None] = warn_interrupted,
+    start: Callable[..., Training] = Training.of,
 ) -> Vectors:
-    """Train vectors on normalised rows; the scores of several members are averaged.
+    """Train vectors on normalised rows, by `train_members`.
 
-    Vectors are rounded as they will be when they are read back from an archive. Ctrl-C, which
-    ``tell`` hears of, leaves the members that have made a pass.
+    They are rounded as they will be when they are read back from an archive.
     """
-    parts: list[Vectors] = []
-    told: list[str] = []
-    for number, member in enumerate(members):
-        name = "vectors" if len(members) == 1 else f"vectors {number + 1}/{len(members)}"
-        vectors, n_passes = train_vectors(member, space, data, name, told.append)
-        parts += [vectors] if n_passes else []
-        if told:
-            break
-    if not parts:
-        raise KeyboardInterrupt
-    for text in told:
-        tell(text)
-    vectors = join_vectors(parts)
+    vectors = train_members(members, space, data, tell, start)
     params = vectors.params
     # Rounded before the shortlists are made: the classifiers learn from lists that a loaded model
     # will propose again.
@@ -339,9 +338,7 @@ class ClassifierTrainer:
             offsets *= np.float32(options.offset)
         return cls(data, pairs, offsets, options, vectors.device, n_threads)
 
-    def solve(
-        self, rows: NDArray[np.bool_], tick: Callable[[float], None] | None = None
-    ) -> SparseWeights:
+    def solve(self, rows: NDArray[np.bool_], tick: Tick | None = None) -> SparseWeights:
         """Train on the marked rows; a second call adds rows, to labels that have few of them."""
         labels = self._labels_to_solve(rows)
         problem, every = self._problem(rows), len(labels) == self.data.n_labels
@@ -351,12 +348,15 @@ class ClassifierTrainer:
         self._solved = rows.copy()
         if len(labels):
             duals = self.duals[places]
-            found = get_backend(self.device).solve_classifiers(
-                problem, pairs, duals, self.data.n_features, self.n_threads, tick
-            )
+            found = self._solve(problem, pairs, duals, tick)
             self.duals[places] = duals
             self._weights.put(labels, found)
         return self._weights.by_feature(self.data.n_features)
+
+    def _solve(self, problem: Problem, pairs: Pairs, duals: Any, tick: Any) -> Any:
+        return get_backend(self.device).solve_classifiers(
+            problem, pairs, duals, self.data.n_features, self.n_threads, tick
+        )
 
     def _labels_to_solve(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
         first = not len(self._solved)

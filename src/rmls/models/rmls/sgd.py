@@ -18,7 +18,7 @@ from rmls.core.labels import LabelSpace
 from rmls.core.options import read_seed
 from rmls.core.resources import count_threads, require_memory
 from rmls.kernels.arrays import LabelledRows, Objective, Params
-from rmls.kernels.backend import Passes, Vectors, get_backend
+from rmls.kernels.backend import Passes, Vectors, get_backend, join_vectors
 from rmls.models.rmls.early_stopping import Validation
 from rmls.models.rmls.objective import make_objective
 from rmls.models.rmls.sampling import (
@@ -269,17 +269,47 @@ def train_vectors(
     data: TrainingSet,
     name: str = "vectors",
     tell: Callable[[str], None] = warn_interrupted,
+    start: Callable[..., Training] = Training.of,
 ) -> tuple[Vectors, int]:
-    """Train the vectors of one RMLS, and nothing besides them; also returns the passes made."""
+    """Train the vectors of one RMLS, and nothing besides them; also returns the passes made.
+
+    ``start`` settles where the passes are made.
+    """
     options._check_options()
     settled = Settled.of(options, space, Totals.of(data))
     state = Sgd.of(options, (data.n_features, data.n_labels, int(options.n_components)))
     if options.log_q and options.fit_intercept:
         settled.start_bias(state.params.c)
     passes = range(count_passes(options.max_iter, count_rows(data.weights)))
-    training = Training.of(options, state, settled, data)
+    training = start(options, state, settled, data)
     losses = run_passes(training, passes, options, name=name, tell=tell)
     return Vectors(state.params, options.activation, options.device), len(losses)
+
+
+def train_members(
+    members: list[Any],
+    space: LabelSpace,
+    data: TrainingSet,
+    tell: Callable[[str], None] = warn_interrupted,
+    start: Callable[..., Training] = Training.of,
+) -> Vectors:
+    """Train the vectors of several RMLS on the same rows; their scores are averaged.
+
+    Ctrl-C, which ``tell`` hears of, leaves the members that have made a pass.
+    """
+    parts: list[Vectors] = []
+    told: list[str] = []
+    for number, member in enumerate(members):
+        name = "vectors" if len(members) == 1 else f"vectors {number + 1}/{len(members)}"
+        vectors, n_passes = train_vectors(member, space, data, name, told.append, start)
+        parts += [vectors] if n_passes else []
+        if told:
+            break
+    if not parts:
+        raise KeyboardInterrupt
+    for text in told:
+        tell(text)
+    return join_vectors(parts)
 
 
 def initial_params(

@@ -81,11 +81,10 @@ def describe_model(model: MultiLabelEstimator) -> tuple[dict[str, Any], dict[str
         fitted = {**fitted, "normalizer": model._normalizer.mode}
         arrays = {**arrays, **model._normalizer.as_arrays()}
     space = model._space
-    params = model.get_params(deep=False)
     manifest = {
         "method": type(model).__name__,
         "rmls_version": VERSION,
-        "params": {name: to_plain(name, value) for name, value in params.items()},
+        "params": _plain_params(model),
         "labels": {
             "container": space.container,
             "dtype": space.dtype,
@@ -288,9 +287,7 @@ def to_plain(name: str, value: Any) -> Any:
     if isinstance(value, Rule):
         return {"rule": value.as_dict()}
     if isinstance(value, MultiLabelEstimator):
-        params = value.get_params(deep=False)
-        plain = {key: to_plain(key, each) for key, each in params.items()}
-        return {"estimator": type(value).__name__, "params": plain}
+        return {"estimator": type(value).__name__, "params": _plain_params(value)}
     if isinstance(value, Resampler) and type(value).__name__ in RESAMPLERS:
         params = value.get_params(deep=False)
         plain = {key: to_plain(key, each) for key, each in params.items()}
@@ -306,6 +303,13 @@ def to_plain(name: str, value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str, list, dict)):
         return value
     raise InputError(f"{name}={value!r} cannot be written to a model folder.")
+
+
+def _plain_params(model: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator that are part of a model."""
+    params = model.get_params(deep=False)
+    # Which nodes have trained a model is no property of it.
+    return {name: to_plain(name, value) for name, value in params.items() if name != "cluster"}
 
 
 def from_plain(params: dict[str, Any]) -> dict[str, Any]:

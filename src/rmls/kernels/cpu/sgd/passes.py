@@ -198,7 +198,7 @@ class Copies:
             return
         groups = (self.target.params, self.target.accumulators, self.params, self.accumulators)
         for theta, acc, thetas, accs in zip(*groups, strict=True):
-            one = _as_matrix(theta), _as_matrix(acc)
+            one = as_matrix(theta), as_matrix(acc)
             merge_copies(*one, _as_stack(thetas), _as_stack(accs))
 
     def start_again(self) -> None:
@@ -212,7 +212,8 @@ def _unstack(group: Params) -> list[Params]:
     return [Params(*arrays) for arrays in zip(*group, strict=True)]
 
 
-def _as_matrix(array: NDArray[Any]) -> NDArray[Any]:
+def as_matrix(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a parameter as rows; every number of a vector is one."""
     return array if array.ndim == 2 else array[:, None]
 
 

@@ -1,0 +1,196 @@
+"""Training of a ranker on a cluster: the stages are those of one machine, their work is spread.
+
+Vectors learn on shards of the rows and are merged several times a pass, lists are made by rows,
+classifiers by blocks of labels. What is left, the combination and the calibration, needs some
+thousand rows and is made here.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmls.cluster import Engine, Keeper, current_keeper, open_cluster
+from rmls.cluster.engine import check_address
+from rmls.cluster.labels import LabelBlocks
+from rmls.cluster.passes import SpreadPasses, shard_bounds
+from rmls.cluster.rows import SharedRows
+from rmls.core.errors import InputError
+from rmls.core.resources import cut_blocks
+from rmls.core.sparse import over_arrays
+from rmls.core.version import VERSION
+from rmls.kernels.arrays import Pairs, Problem
+from rmls.kernels.backend import Vectors
+from rmls.models.ranker.combination import HeldOut
+from rmls.models.ranker.scoring import Proposer, Shortlists, Stages
+from rmls.models.ranker.sources import Rows
+from rmls.models.ranker.trainer import ClassifierTrainer, StageTrainer
+from rmls.models.rmls.sampling import bound_batch
+from rmls.models.rmls.sgd import Settled, Sgd, Training
+from rmls.models.shared.training_set import TrainingSet
+
+# Blocks of rows for every worker, where there are enough.
+BLOCKS_A_WORKER = 4
+# Bytes of the data that tell one training from another.
+LOOKED_AT = 1 << 24
+
+
+@dataclass
+class SpreadTrainer(StageTrainer):
+    """Train both stages on the nodes of a cluster.
+
+    Attributes
+    ----------
+    cluster : str
+        The address.
+    """
+
+    cluster: str = ""
+    n_shards: int = field(default=1, init=False)
+    number: int = field(default=0, init=False)
+
+    def fit(self, data: TrainingSet, n_folds: int) -> tuple[Stages, HeldOut]:
+        """Train both stages while the nodes are there."""
+        keeper = current_keeper()
+        see = [str(data.scratch.folder)] if data.scratch is not None else []
+        with open_cluster(self.cluster, see) as engine:
+            self.engine: Engine = engine
+            self.keeper: Keeper = keeper
+            self.n_shards = keeper.settle(self._describe(data), engine.n_workers)
+            self.shared = SharedRows(engine, data.X, data.Y, data.dense)
+            return super().fit(data, n_folds)
+
+    def _describe(self, data: TrainingSet) -> dict[str, Any]:
+        """Return what a training must have in common with one that it goes on with."""
+        members = [str(member.get_params()) for member in self.members]
+        settings = (self.size, self.longest, self.index, self.precision, self.options, self.seed)
+        looked = (data.X.indptr, data.X.data, data.X.indices, data.Y.indices, data.weights)
+        content = 0
+        for array in looked:
+            some = array[: LOOKED_AT // array.itemsize]
+            content = zlib.crc32(np.ascontiguousarray(some).tobytes(), content)
+        shape = [data.n_rows, data.n_features, data.n_labels, int(data.X.nnz), len(data.held_out)]
+        # Names of labels are rows of the matrix of features: the same data, the same names.
+        return {
+            "version": VERSION,
+            "options": str((members, settings)),
+            "data": [*shape, content],
+        }
+
+    def _train(
+        self, data: TrainingSet, *, keeps: bool = False
+    ) -> tuple[Stages, ClassifierTrainer, Shortlists]:
+        self.number += 1
+        return super()._train(data, keeps=keeps)
+
+    def _start(self, options: Any, state: Sgd, settled: Settled, data: TrainingSet) -> Training:
+        """Start passes that the nodes make."""
+        state.own_arrays()
+        batch_size = bound_batch(options.batch_size, data)
+        passes = SpreadPasses(
+            self.engine,
+            self.keeper,
+            f"vectors-{self.number}-{options.random_state}",
+            self.shared,
+            shard_bounds(int(data.X.shape[0]), self.n_shards),
+            state.params,
+            state.accumulators,
+            settled.objective,
+            batch_size,
+            options.max_feature_norm,
+        )
+        return Training(passes, data, state, batch_size, options.redraw)
+
+    def _propose_all(
+        self,
+        proposer: Proposer,
+        data: TrainingSet,
+        tick: Callable[[float], None],
+    ) -> Shortlists:
+        """Return the lists of all rows."""
+        n_rows, step = data.n_rows, proposer.index.block_rows
+        # Products of matrices are the same for blocks that begin where those of one machine do.
+        wanted = -(-n_rows // (BLOCKS_A_WORKER * self.n_shards * step)) * step
+        blocks = cut_blocks(n_rows, wanted)
+        shape = (n_rows, proposer.size)
+        found = Shortlists(data.zeros(shape, np.int32), data.zeros(shape, np.float32))
+        n_done: list[int] = []
+
+        def take(number: int, part: Any) -> None:
+            place = slice(*blocks[number])
+            found.labels[place], found.scores[place] = part
+            n_done.append(number)
+            tick(len(n_done) / len(blocks))
+
+        missing = []
+        for number in range(len(blocks)):
+            kept = self.keeper.get(self._list_name(number))
+            missing += [number] if kept is None else []
+            if kept is not None:
+                take(number, kept)
+
+        def done(place: int, part: Any) -> None:
+            self.keeper.put(self._list_name(missing[place]), part)
+            take(missing[place], part)
+
+        rows = self.shared
+        shared = (rows.entries, rows.columns, rows.beside, self.engine.share(proposer))
+        parts = [(*blocks[number], data.n_features) for number in missing]
+        self.engine.gather(self.engine.map(propose_block, parts, *shared), done)
+        return found
+
+    def _list_name(self, number: int) -> str:
+        return f"lists-{self.number}-{number:05d}"
+
+    def _lay_out_pairs(
+        self, data: TrainingSet, listed: NDArray[np.int32], vectors: Vectors
+    ) -> ClassifierTrainer:
+        made = SpreadClassifiers.of(data, listed, vectors, self.options, self.n_threads)
+        assert isinstance(made, SpreadClassifiers)
+        name = f"classifiers-{self.number}"
+        made.blocks = LabelBlocks(self.engine, self.keeper, self.shared, name, self.n_shards)
+        return made
+
+
+class SpreadClassifiers(ClassifierTrainer):
+    """Classifiers that the nodes of a cluster train, by blocks of labels."""
+
+    blocks: LabelBlocks
+    n_solved = 0
+
+    def _solve(
+        self,
+        problem: Problem,
+        pairs: Pairs,
+        duals: NDArray[np.float32],
+        tick: Callable[[float], None] | None,
+    ) -> Any:
+        self.n_solved += 1
+        blocks = replace(self.blocks, name=f"{self.blocks.name}-{self.n_solved}")
+        return blocks.solve(problem, pairs, duals, tick)
+
+
+def propose_block(
+    part: tuple[int, int, int],
+    entries: tuple[NDArray[np.int64], NDArray[np.float32]],
+    columns: NDArray[np.int32],
+    dense: NDArray[np.float32] | None,
+    proposer: Proposer,
+) -> list[NDArray[Any]]:
+    """Return the best labels of some rows, and their scores."""
+    start, stop, n_features = part
+    X = over_arrays(entries[1], columns, entries[0], n_features)
+    found = proposer.propose_all(Rows(X, dense).part(start, stop), 1)
+    return [found.labels, found.scores]
+
+
+def check_cluster(model: Any) -> None:
+    """Raise a sentence for options that a cluster does not go with."""
+    check_address(model.cluster)
+    if model.device == "cuda":
+        raise InputError("a cluster trains on processors; device must be 'cpu' with cluster.")
