@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         TextRanker,
     )
     from rmls.models.shared.model_archive import load_model as load
+    from rmls.models.shared.model_archive import load_once
     from rmls.review import check_table, compare, review_model
     from rmls.tuning import tune
 
@@ -72,6 +73,7 @@ _HOME = {
     "LPROS": "rmls.imbalance",
     "LPRUS": "rmls.imbalance",
     "load": "rmls.models.shared.model_archive:load_model",
+    "load_once": "rmls.models.shared.model_archive:load_once",
     "make_longtail": "rmls.datasets",
     "MLROS": "rmls.imbalance",
     "MLRUS": "rmls.imbalance",
@@ -126,6 +128,7 @@ __all__ = [
     "compare",
     "evaluate",
     "load",
+    "load_once",
     "make_longtail",
     "review_model",
     "tune",

@@ -26,6 +26,8 @@ from rmls.core.words import size
 # Parts that are sent before a worker is free for them, for every worker.
 AHEAD = 2
 ATTEMPTS = 5
+# Letters of what Ray says that an error repeats.
+REASON = 200
 # A second node gets a part that takes so many times what others took, and so many seconds.
 STRAGGLES, STRAGGLES_SECONDS = 4.0, 20.0
 # Seconds between two looks at nodes that are silent.
@@ -168,10 +170,10 @@ class _Gathering:
             return
         self.attempts[number] += 1
         if self.attempts[number] > ATTEMPTS:
-            reason = type(error).__name__
+            reason = " ".join(str(error).split())[-REASON:].rstrip(".")
             raise InputError(
                 f"a part of the work was lost {ATTEMPTS} times with its worker ({reason}); look "
-                "at the memory of the nodes, or give them less work at a time."
+                "at the memory of the nodes, and go on with --resume."
             ) from error
         self.engine.usage.repeated += 1
         self._note(number, self.engine._start(self.batch, number))

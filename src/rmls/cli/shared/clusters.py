@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,14 +73,7 @@ def suggest_on_cluster(
 def suggest_table(table: Any, asked: tuple[str, Any]) -> list[Any]:
     """Return the suggestions for the rows of a table; the model is opened once a process."""
     from rmls.cli.suggest import suggestions
+    from rmls.models.shared.model_archive import load_once
 
     path, choice = asked
-    return list(suggestions(_open(path), table, choice, None))
-
-
-@lru_cache(maxsize=1)
-def _open(path: str) -> Any:
-    import rmls
-
-    # Mapped: the processes of a node share its pages.
-    return rmls.load(path)
+    return list(suggestions(load_once(path), table, choice, None))
