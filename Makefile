@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-blas test-matrix fuzz serve-fuzz lint peers peers-text setup setup-dev clean
+.PHONY: demo docs docs-links test test-slow test-blas test-matrix fuzz serve-fuzz lint peers peers-text setup setup-dev setup-docs clean
 
 demo: setup
 	$(BIN)/rmls demo
@@ -42,6 +42,14 @@ lint: setup-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The site, in build/docs; a warning is an error, and nothing is fetched.
+docs: setup-docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs build/docs
+
+# Links to other sites, which needs a network.
+docs-links: setup-docs
+	$(BIN)/python -m sphinx -b linkcheck -q docs build/docs-links
+
 # Measure other libraries beside rmls; PEERS_ARGS="--peers pecos --datasets enron" and so on.
 peers: setup
 	$(BIN)/python benchmarks/peers/run.py $(PEERS_ARGS)
@@ -51,6 +59,8 @@ peers-text: setup
 	$(BIN)/python benchmarks/peers/text.py $(PEERS_ARGS)
 
 setup: $(VENV)/.installed
+
+setup-docs: $(VENV)/.installed-docs
 
 setup-dev: $(VENV)/.installed-dev
 
@@ -64,5 +74,10 @@ $(VENV)/.installed-dev: pyproject.toml
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
 	touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-docs: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	touch $@ $(VENV)/.installed
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist docs/examples docs/reference/api .pytest_cache .mypy_cache .ruff_cache

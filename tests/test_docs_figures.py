@@ -1,22 +1,19 @@
-"""What the README says is what the pages behind it have measured."""
+"""What the README and tutorials say is what the pages behind them have measured."""
 
 from __future__ import annotations
 
 import re
+import runpy
 
 import pytest
 from places import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text("utf-8")
 PAGES = {path.name: path.read_text("utf-8") for path in (REPOSITORY / "docs").rglob("*.md")}
-PEERS = {
-    "RMLSRanker": "rmls RMLSRanker",
-    "one-vs-rest, LibMultiLabel": "libmultilabel-ovr",
-    "label tree, PECOS": "pecos-tree",
-    "label trees, Omikuji": "omikuji",
-    "label tree, napkinXC": "napkinxc-plt",
-}
-SHOWN = ("P@1", "P@5", "PSP@1", "PSP@5", "train s", "predict ms/row", "model MB")
+SHOWN = ("P@1", "P@5", "PSP@5", "macro-F")
+TIME = "train CPU s"
+# Others' problem, but our solver: its figures count among theirs, its time does not.
+OUR_SOLVER = "sklearn-solved"
 
 
 def rows_below(text: str, heading: str) -> list[list[str]]:
@@ -59,19 +56,81 @@ def test_the_readme_says_what_the_study_of_sampling_measured() -> None:
     assert f"one exception of {five - every:.3f}" in README
 
 
-def test_the_readme_shows_the_figures_of_the_page_on_peers() -> None:
+def read_cell(cell: str) -> str:
+    """Return the figure of a cell, without emphasis and spread."""
+    return cell.replace("*", "").split()[0]
+
+
+def make_rows(data: str) -> list[list[str]]:
+    """Return the two lines of a data set that follow from the page on texts."""
+    page = PAGES["text-peers.md"]
+    heading = re.search(rf"^### {data}:.* ([\d,]+) labels$", page, re.M)
+    assert heading
+    names, _, *rows = rows_below(page[heading.start() :], "| system |")
+    place = {name: names.index(name) for name in (*SHOWN, TIME)}
+    (ours,) = [row for row in rows if row[0].startswith("TextRanker")]
+    others = [row for row in rows if row is not ours]
+    best = [max((read_cell(row[place[name]]) for row in others), key=float) for name in SHOWN]
+    timed = [read_cell(row[place[TIME]]) for row in others if row[0] != OUR_SOLVER]
+    return [
+        [data, heading[1], "`TextRanker`", *(read_cell(ours[place[n]]) for n in (*SHOWN, TIME))],
+        ["", "", "best of the others", *best, min(timed, key=float)],
+    ]
+
+
+def test_the_readme_shows_the_figures_of_the_page_on_texts() -> None:
+    shown = rows_below(README, "| texts | labels |")[2:]
+    sets = [row[0] for row in shown if row[0]]
+    assert len(sets) >= 5
+    expected = [row for data in sets for row in make_rows(data)]
+    lines = "\n".join(f"| {' | '.join(row)} |" for row in expected)
+    assert shown == expected, f"the table of the README should be\n{lines}"
+
+
+def test_the_readme_makes_the_better_figure_bold() -> None:
+    rows = [line.strip("|").split("|") for line in README.splitlines() if line.startswith("| ")]
+    table = [[cell.strip() for cell in row] for row in rows if len(row) == 8][1:]
+    for ours, others in zip(table[::2], table[1::2], strict=True):
+        for place in range(3, 8):
+            mine, theirs = (float(read_cell(row[place])) for row in (ours, others))
+            better = ours if (mine < theirs) == (place == 7) else others
+            bold = [row[place].startswith("**") for row in (ours, others)]
+            assert mine == theirs or bold == [better is ours, better is others], (ours[0], place)
+
+
+def test_the_picture_of_rare_labels_shows_the_figures_of_the_demo() -> None:
+    drawn = runpy.run_path(str(REPOSITORY / "docs" / "make_gain.py"))
+    shares = drawn["read_shares"]()
+    assert len(shares) == 3
+    assert drawn["PICTURE"].read_text("utf-8") == drawn["make_picture"](), (
+        "run python docs/make_gain.py"
+    )
+    described = README[README.index("![Of subjects with 1 to 5") :].splitlines()[0]
+    assert [f"{share}%" for _, *both in shares for share in both] == re.findall(
+        r"[\d.]+%", described
+    )
+
+
+def test_the_tutorial_of_a_thesaurus_shows_the_figures_of_the_page_on_names() -> None:
+    measured = rows_below(PAGES["label-names.md"], "| data (training rows) | names |")
+    columns = ["P@1", "P@5", "R@5, 1-5 rows", "R@5, 0 rows"]
+    places = [measured[0].index(name) for name in columns]
+    start = next(n for n, row in enumerate(measured) if row[0] == "tate (42,040)")
+    expected = [[row[1], *(row[place] for place in places)] for row in measured[start : start + 2]]
+    shown = rows_below(PAGES["thesaurus.md"], "| training works | names |")[2:]
+    assert [row[1:] for row in shown] == expected
+
+
+def test_what_peers_do_better_is_what_was_measured() -> None:
     page = PAGES["peers.md"]
     page = page[page.index("## RMLSRanker against label trees") :]
-    data, compared = "", 0
-    for row in rows_below(README, "| data (labels) | method |")[2:]:
-        data = row[0].partition(" ")[0] or data
-        table = page[page.index(f"### {data}:") :]
-        rows = rows_below(table, "| method |")
-        (line,) = [other for other in rows if other[0] == PEERS[row[1]]]
-        measured = [line[rows[0].index(name)].partition(" ")[0] for name in SHOWN]
-        assert row[2:] == measured, (data, row[1])
-        compared += 1
-    assert compared >= 12
+    names, _, *rows = rows_below(page[page.index("### tate:") :], "| method |")
+    found = {
+        row[0]: [row[names.index(n)].split()[0] for n in ("model MB", "train s")] for row in rows
+    }
+    (theirs, ours) = found["pecos-tree"], found["rmls RMLSRanker"]
+    said = f"tate: {theirs[0]} MB and {theirs[1]} s, ours {ours[0]} MB and {ours[1]} s"
+    assert said in " ".join(PAGES["from-other-tools.md"].split())
 
 
 @pytest.mark.parametrize(
@@ -81,8 +140,8 @@ def test_the_readme_shows_the_figures_of_the_page_on_peers() -> None:
         ("| Delicious | k=250 |", "RMLS, our defaults", "250"),
     ],
 )
-def test_the_readme_shows_the_figures_of_our_run_of_the_study(row: str, label: str, k: str) -> None:
-    (line,) = [line for line in README.splitlines() if line.startswith(row)]
+def test_quality_shows_the_figures_of_our_run_of_the_study(row: str, label: str, k: str) -> None:
+    (line,) = [line for line in PAGES["quality.md"].splitlines() if line.startswith(row)]
     found = line.split("|")[3].strip(" *").partition("*")[0]
     data = row.split("|")[1].strip().lower()
     rows = rows_below(PAGES["paper-study.md"], "| data set | method | k | own rule |")
@@ -96,4 +155,4 @@ def test_the_size_of_an_int8_model_is_that_of_the_table() -> None:
     )
     size = {row[0]: float(row[rows[0].index("model MB")]) for row in rows[2:]}
     assert size["precision=int8"] / size["default"] == pytest.approx(0.4, abs=0.05)
-    assert 'precision="int8": two fifths of the file' in README
+    assert "`--set precision=int8` (two fifths of the file)" in PAGES["from-other-tools.md"]

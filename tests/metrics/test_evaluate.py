@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from metric_samples import random_scores, random_sets, random_truth
+from scipy import sparse
 
 from rmls.core.errors import InputError
 from rmls.core.ranking import Ranking
@@ -147,3 +148,9 @@ def ranking_of(labels: list[int], scores: list[float]) -> Ranking:
 def test_broken_rankings_are_refused(ranking: Ranking, message: str) -> None:
     with pytest.raises(InputError, match=message):
         get_metric("precision@2")([[0, 1, 0]], ranking)
+
+
+def test_counts_of_a_sparse_matrix_are_one_row():
+    Y = sparse.csr_matrix([[1, 0, 1], [1, 1, 0]])
+    report = evaluate(Y, Y, train_counts=Y.sum(axis=0), n_train=2)
+    assert report.as_dict() == evaluate(Y, Y, train_counts=[2, 1, 1], n_train=2).as_dict()

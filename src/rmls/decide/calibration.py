@@ -157,6 +157,13 @@ def fit_calibration(
     The bias of a label has a normal prior of deviation 1, so that a label without positives
     keeps the common curve. Rising curves are centred isotonic regression in logits: straight
     between the means of the pooled blocks, so that they keep the order of the scores.
+
+    Examples
+    --------
+    >>> counts = ScoreCounts.covering([[-3.0], [3.0]])
+    >>> counts.add([[-1.0]] * 8 + [[1.0]] * 8, [[0]] * 6 + [[1]] * 2 + [[0]] * 2 + [[1]] * 6)
+    >>> fit_calibration(counts, "platt").probabilities([[1.0]]).round(2).tolist()
+    [[0.75]]
     """
     check_choice("calibration", method, METHODS)
     centres = counts.centres

@@ -88,7 +88,14 @@ class PropensityTopK(_WeightedTopK):
 
 @dataclass(frozen=True)
 class MacroRecallTopK(_WeightedTopK):
-    """Weigh by 1 / frequency: the best k for macro recall."""
+    """Weigh by 1 / frequency: the best k for macro recall.
+
+    Examples
+    --------
+    >>> rule = MacroRecallTopK(1).bind([900, 3], 1000)
+    >>> rule.select(Ranking.from_dense([[0.9, 0.01]])).toarray().tolist()
+    [[0, 1]]
+    """
 
     name: ClassVar[str] = "macro_recall@k"
 

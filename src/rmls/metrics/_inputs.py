@@ -83,6 +83,8 @@ def check_train_counts(train_counts: ArrayLike | None, n_labels: int) -> Any:
     if train_counts is None:
         return None
     counts = np.asarray(train_counts)
+    # What Y.sum(axis=0) of a sparse matrix is.
+    counts = counts[0] if counts.shape == (1, n_labels) else counts
     if counts.shape != (n_labels,):
         raise InputError(
             f"train_counts has shape {counts.shape} but Y_true has {n_labels} labels; "

@@ -163,6 +163,12 @@ def iterate_texts(
         Columns to read beside the texts. Without a column that looks like texts there are none.
     may_lack : bool, default=False
         Whether some of these may not be there.
+
+    Examples
+    --------
+    >>> rows = {"text": ["tax on fish", "rain"], "labels": [["tax"], []]}
+    >>> [(table.texts, table.labels) for table in iterate_texts(rows)]
+    [([('tax on fish',), ('rain',)], [['tax'], []])]
     """
     wanted = Wanted(
         _names(text),

@@ -122,6 +122,14 @@ def load_model(path: str | Path, *, mmap: bool = True) -> MultiLabelEstimator:
     -----
     Nothing in the folder is ever executed. A damaged folder is refused with one sentence, and
     what is loaded can be used: every index, size and parameter is checked before.
+
+    Examples
+    --------
+    >>> import rmls, tempfile
+    >>> folder = tempfile.mkdtemp() + "/model"
+    >>> rmls.RMLS(n_components=4).fit([[1, 0], [0, 1]], [["tax"], ["law"]]).save(folder)
+    >>> rmls.load(folder).predict([[0, 1]])
+    [['law']]
     """
     if isinstance(path, str) and path.startswith(HUB):
         # By name: what fetches models stands above them.
