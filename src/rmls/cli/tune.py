@@ -109,16 +109,15 @@ def tune(
 
     read_figure(metric)
     check_model_target(output, overwrite)
-    if html is not None:
-        check_file_target(html, overwrite)
+    _check_page(html, overwrite)
     reading = texts.Reading(text, labels, None, separator, encoding, delimiter, source_format)
     given = [Given("--jobs", "n_jobs", str(jobs)), *parse_settings(settings or [])]
-    names, columns = texts.Names(label_text), [*list_columns(categories, numbers)]
+    names, console = texts.Names(label_text), notes(quiet)
     if reads_texts(data, reading):
-        given = [*columns, *given]
+        given = [*list_columns(categories, numbers), *given]
         task = _text_task(data, output, reading, names, given, quiet=quiet)
     else:
-        if columns or label_text is not None:
+        if label_text is not None or categories is not None or numbers is not None:
             raise InputError(f"{data} holds numbers; names and columns are for tables of texts.")
         task = _number_task(data, output, part, source_format, index_base, given, quiet=quiet)
     found = search(
@@ -129,14 +128,19 @@ def tune(
         minutes=minutes,
         folder=output.with_name(f"{output.name}.tune"),
         label_names=task.label_names,
-        label_text=names.read_for(type(task.model), _silent) if label_text else None,
+        label_text=None if names.file is None else names.read_for(type(task.model), _silent),
         refit=False,
         random_state=seed,
-        say=lambda title, told: note(notes(quiet), title, told),
+        say=lambda title, told: note(console, title, told),
     )
     task.train([*given, *_chosen(found)])
     _keep(output, found)
     _tell(found, task.name, html, json=json)
+
+
+def _check_page(html: Path | None, overwrite: bool) -> None:
+    if html is not None:
+        check_file_target(html, overwrite)
 
 
 def _text_task(

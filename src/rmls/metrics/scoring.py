@@ -123,13 +123,18 @@ def scorer(metric: str | Metric) -> Scorer:
 
 
 def _unwrap(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Return the estimator at the end of pipelines and inside searches, and the rows it sees."""
+    """Return the estimator at the end of pipelines and inside searches, and the rows it sees.
+
+    That of a model for texts sees the numbers that they become.
+    """
     while not hasattr(estimator, "match_labels"):
         if hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
         elif hasattr(estimator, "steps") and hasattr(estimator.steps[-1][1], "predict"):
             X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
             estimator = estimator.steps[-1][1]
+        elif hasattr(estimator, "features_") and hasattr(estimator, "estimator_"):
+            X, estimator = estimator.features_.transform(X), estimator.estimator_
         else:
             break
     return estimator, X
