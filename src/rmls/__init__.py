@@ -45,8 +45,8 @@ if TYPE_CHECKING:
         RMLSRanker,
         TextRanker,
     )
+    from rmls.models.shared.load_once import load_once
     from rmls.models.shared.model_archive import load_model as load
-    from rmls.models.shared.model_archive import load_once
     from rmls.review import check_table, compare, review_model
     from rmls.tuning import tune
 
@@ -73,7 +73,7 @@ _HOME = {
     "LPROS": "rmls.imbalance",
     "LPRUS": "rmls.imbalance",
     "load": "rmls.models.shared.model_archive:load_model",
-    "load_once": "rmls.models.shared.model_archive:load_once",
+    "load_once": "rmls.models.shared.load_once:load_once",
     "make_longtail": "rmls.datasets",
     "MLROS": "rmls.imbalance",
     "MLRUS": "rmls.imbalance",

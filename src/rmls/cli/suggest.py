@@ -119,8 +119,7 @@ def suggest(
         raise InputError("--add-column writes the rows of --input FILE as CSV or JSON lines.")
     if top is not None and decision is not None:
         raise InputError("--top and --decision exclude each other; give one of them.")
-    chosen = _choose_format(format, output, add_column)
-    target = output or Path("-")
+    chosen, target = _choose_format(format, output, add_column), output or Path("-")
     check_file_target(target, overwrite, streams=True)
     fitted = rmls.load(model)
     if not texts.is_text_model(fitted):
@@ -133,7 +132,7 @@ def suggest(
     decided = decision is not None or bool(add_column and top is None and min_probability is None)
     choice = Choice(None if decided else top or DEFAULT_TOP, rule, min_probability or 0.0)
     reading = texts.Reading(columns, None, id, None, encoding, delimiter, source_format, features)
-    if add_column and source is not None and is_store_path(source):
+    if add_column and source and is_store_path(source):
         raise InputError("--add-column copies the columns of a table; a store has none.")
     vectors = open_for_model(fitted, features)
     tables = _tables(fitted, text, source, reading, quiet)
@@ -146,10 +145,7 @@ def suggest(
     with open_output(target) as stream:
         writer = _writer(stream, chosen, add_column)
         for table, labels in labelled:
-            for row, found in enumerate(labels):
-                writer.write(table, row, n_rows + row, found)
-            n_rows += len(table)
-            stream.flush()
+            n_rows += writer.write_table(table, n_rows, labels)
         if vectors is not None:
             vectors.finish()
     if output is not None:
@@ -233,6 +229,13 @@ class _Writer:
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
+
+    def write_table(self, table: TextTable, first: int, labels: Iterable[Any]) -> int:
+        """Write the labels of all rows, of which so many came before; return how many they are."""
+        for row, found in enumerate(labels):
+            self.write(table, row, first + row, found)
+        self.stream.flush()
+        return len(table)
 
     def write(self, table: TextTable, row: int, number: int, found: list[RankedLabel]) -> None:
         """Write the labels of a row of a table; ``number`` counts from the first of all."""

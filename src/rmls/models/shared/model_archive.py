@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -143,16 +142,6 @@ def load_model(path: str | Path, *, mmap: bool = True) -> MultiLabelEstimator:
         )
     ):
         return build_model(archive)
-
-
-@lru_cache(maxsize=4)
-def load_once(path: str) -> MultiLabelEstimator:
-    """Return the model in a folder, opened when this process asks for it first.
-
-    For functions that engines such as Dask or Spark send to their workers: processes of one machine
-    share the pages of its files.
-    """
-    return load_model(path)
 
 
 @contextmanager
