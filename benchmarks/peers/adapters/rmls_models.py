@@ -9,14 +9,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from exchange import Ranked
 from scipy import sparse
 
 from adapters.contract import Adapter
+from exchange import Ranked
 
 
 class RmlsModel(Adapter):
-    """Any estimator of `rmls.models` by name, at its defaults or with given parameters."""
+    """Any estimator of `rmls.models` by name, at its defaults or with given parameters.
+
+    With ``probabilities=True`` among them its scores are its probabilities, sorted by these.
+    """
 
     distributions = ("rmls",)
 
@@ -26,6 +29,7 @@ class RmlsModel(Adapter):
 
         self.kind = getattr(models, method)
         self.parameters = dict(parameters or {})
+        self.by_probability = bool(self.parameters.pop("probabilities", False))
         if "n_jobs" in self.kind().get_params():
             self.parameters.setdefault("n_jobs", threads)
 
@@ -46,7 +50,12 @@ class RmlsModel(Adapter):
         return self.model.rank(rows, k)
 
     def read_ranking(self, predicted):
-        return Ranked(predicted.indptr, predicted.labels, predicted.scores)
+        if not self.by_probability:
+            return Ranked(predicted.indptr, predicted.labels, predicted.scores)
+        scores = predicted.probabilities
+        rows = np.repeat(np.arange(len(predicted.indptr) - 1), np.diff(predicted.indptr))
+        order = np.lexsort((-scores, rows))
+        return Ranked(predicted.indptr, predicted.labels[order], scores[order])
 
     def save(self, folder):
         self.model.save(Path(folder, "model"))
