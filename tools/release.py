@@ -154,7 +154,8 @@ def build(folder: Path, target: Path) -> tuple[Path, Path]:
                 (copy / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(folder / name, copy / name)
         isolated = ["--no-isolation"] if _has_new_setuptools() else []
-        _run([sys.executable, "-m", "build", *isolated, "--outdir", str(target), str(copy)])
+        command = [sys.executable, "-m", "build", *isolated, "--outdir", str(target), str(copy)]
+        _run(command, quiet=True)
     (wheel,), (source,) = target.glob("*.whl"), target.glob("*.tar.gz")
     return wheel, source
 
@@ -190,9 +191,12 @@ def _git(*arguments: str, cwd: Path = REPOSITORY) -> str:
     return done.stdout.strip()
 
 
-def _run(command: list[str], cwd: Path = REPOSITORY) -> None:
+def _run(command: list[str], cwd: Path = REPOSITORY, *, quiet: bool = False) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    if subprocess.run(command, cwd=cwd, env=environment).returncode:
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=quiet, text=True)
+    if done.returncode:
+        # What was kept quiet is worth reading now.
+        print(done.stdout or "", done.stderr or "", sep="", file=sys.stderr)
         raise Refused(f"{' '.join(command[:4])} … failed; see above.")
 
 
