@@ -287,6 +287,11 @@ class Ranking:
             lines.append(f"and {self.n_samples - SHOWN_ROWS:,} more rows")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from rmls.core.show.labels import ranking_html
+
+        return ranking_html(self)
+
     def _named(self, labels: NDArray[np.int32]) -> list[Any]:
         names = self.names
         numbers: list[Any] = labels.tolist()

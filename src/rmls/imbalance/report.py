@@ -112,6 +112,11 @@ class ImbalanceReport:
             result[name] = [list(pair) for pair in getattr(self, name)]
         return result
 
+    def _repr_html_(self) -> str:
+        from rmls.imbalance.shown import imbalance_html
+
+        return imbalance_html(self)
+
     def __str__(self) -> str:
         return "\n".join([*_summary_lines(self), "", *_group_lines(self), "", *_label_lines(self)])
 

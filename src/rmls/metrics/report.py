@@ -73,6 +73,17 @@ class EvaluationReport(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"EvaluationReport({self.as_dict()!r})"
 
+    def _repr_html_(self) -> str:
+        from rmls.core.show.fragments import fragment, grid, heading, number
+
+        tables = {"all": self.totals, **self.groups}
+        rows = (
+            [name, *(number(table.get(name), 4) for table in tables.values())]
+            for name in self.totals
+        )
+        title = f"{self.n_samples:,} rows, {self.n_labels:,} labels"
+        return fragment(heading(title), grid(["metric", *tables], rows))
+
     def __str__(self) -> str:
         tables = {"all": self.totals, **self.groups}
         width = max([len("metric"), *map(len, self.totals)])

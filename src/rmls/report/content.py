@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rmls.report.markup import Markup
+from rmls.core.show.markup import Markup
 from rmls.report.tables import Table
 
 # Steps that readers can tell apart, and the share of the first one that is not shown.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rmls.core.show.markup import NOTHING, Markup, element, escape
 from rmls.report.charts.marks import legend_mark
 from rmls.report.content import Bullets, Code, Facts, Figure, Marked, Part, Piece, Section
-from rmls.report.markup import NOTHING, Markup, element, escape
 from rmls.report.tables import Table, TableCell
 
 # Characters beyond which names are kept from being squeezed by the figures beside them.

@@ -6,9 +6,9 @@ import base64
 import hashlib
 from importlib.resources import files
 
+from rmls.core.show.markup import Markup, element, escape, join
 from rmls.report.content import Report
 from rmls.report.html import section_html
-from rmls.report.markup import Markup, element, escape, join
 
 # The choice lasts for the visit; without scripts the page follows the system.
 SCRIPT = """

@@ -93,6 +93,11 @@ class Review:
 
         return to_html(review_report(self, name))
 
+    def _repr_html_(self) -> str:
+        from rmls.core.show.fragments import shown_inside
+
+        return shown_inside(self.html())
+
     def print(self, console: Console | None = None, name: str = "model") -> None:
         """Print the review to a terminal, some examples of every finding."""
         from rmls.report.terminal import print_report

@@ -73,6 +73,11 @@ class TableCheck:
 
         return to_html(check_report(self, name))
 
+    def _repr_html_(self) -> str:
+        from rmls.core.show.fragments import shown_inside
+
+        return shown_inside(self.html())
+
 
 def check_table(table: TextTable, n_jobs: int | None = None) -> TableCheck:
     """Look for what costs quality in a table of texts and labels; no model is needed.

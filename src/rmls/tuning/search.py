@@ -266,9 +266,11 @@ class Search:
         return self.used + ahead + self._ahead_of_the_end(arm) <= self.seconds
 
     def _ahead_of_the_end(self, arm: Arm) -> float:
-        """Return the seconds of two confirming trainings and of the final one."""
+        """Return the seconds of the confirming trainings and of the final one."""
         n_confirm, n_rows = len(self.division.confirm.fit), self.problem.n_rows
-        both = self._expected(arm, n_confirm) + self._expected(DEFAULTS, n_confirm)
+        both = self._expected(DEFAULTS, n_confirm)
+        if arm is not DEFAULTS:
+            both += self._expected(arm, n_confirm)
         return both + max(self._expected(arm, n_rows), self._expected(DEFAULTS, n_rows))
 
     def _expected(self, arm: Arm, n_rows: int) -> float:

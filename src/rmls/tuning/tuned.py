@@ -88,13 +88,18 @@ class Tuned:
             "seconds": round(self.seconds, 3),
         }
 
-    def print(self, console: Console | None = None, name: str = "rows") -> None:
+    def print(self, console: Console | None = None, name: str = "") -> None:
         """Print the account to a terminal."""
         from rmls.report.terminal import print_report
 
         print_report(tuned_report(self, name), console)
 
-    def html(self, name: str = "rows") -> str:
+    def _repr_html_(self) -> str:
+        from rmls.core.show.fragments import shown_inside
+
+        return shown_inside(self.html())
+
+    def html(self, name: str = "") -> str:
         """Return the account as one page that fetches nothing."""
         from rmls.report.page import to_html
 
@@ -112,7 +117,8 @@ def tuned_report(found: Tuned, name: str) -> Report:
     words = in_words(found.params)
     parts: list[Part] = [found.reason, *_worth(found)]
     tried = [_trials(found), *_left(found)]
-    subtitle = f"{found.figure} on {found.n_rows:,} rows of {name}"
+    where = f" of {name}" if name else ""
+    subtitle = f"{found.figure} on {found.n_rows:,} rows{where}"
     sections = [
         Section("choice", f"Chosen: {words}", parts),
         Section("trials", "What was tried", [*tried, Facts(list(_facts(found)))]),

@@ -140,3 +140,8 @@ class Explanation:
     def total(self) -> float:
         """The sum of the parts."""
         return sum(self.parts.values())
+
+    def _repr_html_(self) -> str:
+        from rmls.models.ranker.shown import explanation_html
+
+        return explanation_html(self)

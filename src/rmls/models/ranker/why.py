@@ -99,7 +99,11 @@ class Explains:
         check_choice("gradient", gradient, GRADIENTS)
         number = None if label is None else find_label(model._space.names, label)
         found = self._explain_row(read_row(model, x), number, k, path=gradient == "path")
-        return found if label is None else found[0]
+        if label is not None:
+            return found[0]
+        from rmls.core.show.fragments import Listed
+
+        return Listed(found)
 
     @keeps_to_n_jobs
     def _explain_row(

@@ -1,9 +1,10 @@
-"""What the user sees while a model trains: a bar for every stage, or a line in a log file."""
+"""What the user sees while a model trains: bars, in notebooks too, or lines in a log file."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -138,17 +139,28 @@ class ShownStage(Stage):
 
 
 class Display(Stage):
-    """Where stages are shown: the live lines of a terminal, or the lines of a log file."""
+    """Where stages are shown: live lines of a terminal or a notebook, or those of a log file."""
 
     def __init__(self) -> None:
         from rich.console import Console
 
         self.console = Console(stderr=True, highlight=False, markup=False)
-        self.live: Any = _make_live(self.console) if self.console.is_terminal else None
+        self.live: Any = _make_live(self.console) if self.console.is_terminal else _make_lines()
 
     def open(self, name: str) -> Stage:
         """Return a stage with a bar, or a line, of its own."""
         return ShownStage(self, name)
+
+
+def _make_lines() -> Any:
+    """Return lines that move in a notebook; None elsewhere."""
+    # Whoever runs in a notebook has imported it.
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if getattr(shell, "kernel", None) is None:
+        return None
+    from rmls.models.shared.notebook_progress import NotebookLines
+
+    return NotebookLines()
 
 
 def _make_live(console: Any) -> Any:

@@ -23,6 +23,15 @@ class Suggestion(NamedTuple):
     probability: float
 
 
+class Suggestions(list[list[Suggestion]]):
+    """The suggestions of several texts: a list of lists, which notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        from rmls.core.show.labels import suggestions_html
+
+        return suggestions_html(self)
+
+
 def rank_rows(model: Any, rows: sparse.csr_matrix, k: int) -> Ranking:
     """Return the best labels of rows that the features of a model have made."""
     # Vectors come from elsewhere and are looked at; words do not.

@@ -23,7 +23,7 @@ from rmls.models.ranker.ranker import RMLSRanker
 from rmls.models.shared.estimator import Archived, MultiLabelEstimator
 from rmls.models.text.live import LiveTexts
 from rmls.models.text.naming import NamedLabels, name_labels, other_names
-from rmls.models.text.suggestion import Suggestion, likely, rank_rows
+from rmls.models.text.suggestion import Suggestion, Suggestions, likely, rank_rows
 from rmls.models.text.why import ExplainsTexts, keep_texts, list_beginnings
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ class TextRanker(LiveTexts, ExplainsTexts, Archived, ClassifierMixin, BaseEstima
         """
         check_is_fitted(self)
         check_number("min_probability", min_probability, positive=False)
-        found: list[list[Suggestion]] = []
+        found = Suggestions()
         for rows in self._blocks(X):
             if not rows.shape[0]:
                 continue

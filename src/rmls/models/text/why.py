@@ -137,8 +137,12 @@ class ExplainsTexts:
         number = None if label is None else find_label(inner._space.names, label)
         row = self._read_text(x)
         found = inner._explain_row(row.X, number, k, path=gradient == "path")
-        explained = list(_add_words(self.features_, row, found))
-        return explained if label is None else explained[0]
+        explained = _add_words(self.features_, row, found)
+        if label is not None:
+            return next(explained)
+        from rmls.core.show.fragments import Listed
+
+        return Listed(explained)
 
     def top_features(self, label: Any, k: int = 20) -> list[FeatureWeight]:
         """Return the terms with the largest weights in the classifier of a label.

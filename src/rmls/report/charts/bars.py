@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rmls.core.show.markup import Markup, element, escape, join
 from rmls.report.averages import Average, format_average, is_finite
 from rmls.report.charts.frame import WIDTH, Box, nothing_to_show, picture, x_axis
 from rmls.report.charts.marks import Place, line
 from rmls.report.charts.scales import Linear, from_zero
 from rmls.report.charts.text import name_lines, words
-from rmls.report.markup import Markup, element, escape, join
 from rmls.report.numbers import format_value
 
 NAMES_END = 114.0

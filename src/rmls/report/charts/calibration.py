@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rmls.core.show.markup import Markup, element
 from rmls.report.charts.frame import WIDTH, Box, nothing_to_show, picture, x_axis, y_axis
 from rmls.report.charts.marks import Place, colour, line, mark, path
 from rmls.report.charts.scales import Log, decades
-from rmls.report.markup import Markup, element
 from rmls.report.numbers import format_number
 
 CURVES = Box(46, 24, WIDTH - 10, 280)

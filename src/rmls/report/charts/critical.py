@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from rmls.core.show.markup import Markup, element, escape
 from rmls.report.charts.frame import WIDTH, nothing_to_show, picture
 from rmls.report.charts.marks import Place, line, mark
 from rmls.report.charts.scales import Linear
 from rmls.report.charts.text import name_lines, words
-from rmls.report.markup import Markup, element, escape
 
 NAMES_END = 130.0
 AXIS = 44.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from rmls.core.show.markup import Markup, element
 from rmls.report.charts.frame import WIDTH, Box, nothing_to_show, picture, x_axis
 from rmls.report.charts.marks import Place, line, mark
 from rmls.report.charts.scales import Linear, round_step
 from rmls.report.charts.text import name_lines
-from rmls.report.markup import Markup, element
 from rmls.report.numbers import format_difference, format_interval
 
 NAMES_END = 104.0

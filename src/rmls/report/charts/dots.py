@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rmls.core.show.markup import Markup, element
 from rmls.report.averages import Average, format_average, is_finite
 from rmls.report.charts.frame import WIDTH, Box, nothing_to_show, picture, x_axis
 from rmls.report.charts.marks import Place, line, mark
 from rmls.report.charts.scales import Linear, from_zero
 from rmls.report.charts.text import name_lines, words
-from rmls.report.markup import Markup, element
 
 NAMES_END = 118.0
 DOTS_START = 130.0

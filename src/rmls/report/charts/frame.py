@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rmls.core.show.markup import NOTHING, Markup, coordinate, element, escape
 from rmls.report.charts.marks import Place, line
 from rmls.report.charts.scales import Scale
 from rmls.report.charts.text import text_width, words
-from rmls.report.markup import NOTHING, Markup, coordinate, element, escape
 
 # That of a phone: a wider screen stands several charts side by side, none is made smaller.
 WIDTH = 360.0

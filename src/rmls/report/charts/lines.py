@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from rmls.core.show.markup import Markup, element, join
 from rmls.report.averages import Average, format_average, is_finite
 from rmls.report.charts.frame import WIDTH, Box, nothing_to_show, picture, x_axis, y_axis
 from rmls.report.charts.marks import Place, colour, mark, path
 from rmls.report.charts.scales import Linear, Scale, around, decades
-from rmls.report.markup import Markup, element, join
 
 HEIGHT = 240.0
 BOX = Box(46, 10, WIDTH - 10, HEIGHT - 38)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rmls.report.markup import NOTHING, Markup, coordinate, element, escape
+from rmls.core.show.markup import NOTHING, Markup, coordinate, element, escape
 
 # 8 and the 7 shapes have no common divisor: positions 0 to 55 all look different.
 N_COLOURS = 8

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from rmls.core.show.markup import Markup
 from rmls.report.charts.frame import WIDTH, Box, nothing_to_show, picture, x_axis, y_axis
 from rmls.report.charts.labels import Label, Placed, place_labels
 from rmls.report.charts.marks import Place, colour, line, mark, path
 from rmls.report.charts.scales import Linear, Log, around, decades
 from rmls.report.charts.text import shorten, text_width, words
-from rmls.report.markup import Markup
 
 HEIGHT = 330.0
 BOX = Box(44, 10, WIDTH - 6, HEIGHT - 38)

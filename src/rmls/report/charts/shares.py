@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rmls.core.show.markup import Markup, element, escape
 from rmls.report.charts.frame import WIDTH, nothing_to_show, picture
 from rmls.report.charts.marks import colour
 from rmls.report.charts.scales import Linear
 from rmls.report.charts.text import text_width, words
-from rmls.report.markup import Markup, element, escape
 from rmls.report.numbers import format_percent
 
 START, END = 92.0, WIDTH - 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rmls.report.markup import Markup, Value, element, escape
+from rmls.core.show.markup import Markup, Value, element, escape
 
 # Widths in units of the font size, of a common sans-serif face.
 NARROW = frozenset("iljtfrI.,:;'|!()[]/ ·")

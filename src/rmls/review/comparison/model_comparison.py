@@ -110,14 +110,19 @@ class ModelComparison:
             for (metric, group), found in self.quality.differences.items()
         ]
 
-    def html(self, name: str = "rows") -> str:
+    def html(self, name: str = "") -> str:
         """Return the comparison as one page that fetches nothing."""
         from rmls.report.page import to_html
         from rmls.review.comparison.pages import comparison_report
 
         return to_html(comparison_report(self, name, n_labels=25, n_rows=15))
 
-    def print(self, console: Console | None = None, name: str = "rows") -> None:
+    def _repr_html_(self) -> str:
+        from rmls.core.show.fragments import shown_inside
+
+        return shown_inside(self.html())
+
+    def print(self, console: Console | None = None, name: str = "") -> None:
         """Print the comparison to a terminal."""
         from rmls.report.terminal import print_report
         from rmls.review.comparison.pages import comparison_report

@@ -32,7 +32,8 @@ def comparison_report(
         Section("rows", "Rows that changed", _rows(found, n_rows)),
         Section("compared", "What is compared", [_facts(found)]),
     ]
-    subtitle = f"{other} against {one} on {counted(found.n_rows, 'row')} of {name}"
+    where = f" of {name}" if name else ""
+    subtitle = f"{other} against {one} on {counted(found.n_rows, 'row')}{where}"
     return Report(f"{one} and {other}", subtitle, sections)
 
 

@@ -1,0 +1,1 @@
+"""What notebooks show: pieces of HTML that need nothing else."""
