@@ -4,7 +4,9 @@ Training rows are tuned on, `--rows` of them at most, drawn at random; the test 
 at the end. Sets of texts are tuned as texts. A set without a split is divided by a fixed seed.
 
     RMLS_DATA=folder python benchmarks/tune.py [enron cooking ...] [--metric psp@5] [--minutes 2]
-        [--rows 6000] [--jobs 1] [--folder trials]
+        [--rows 6000] [--jobs 1] [--folder trials] [--free]
+
+``--free`` tries only what needs no training of its own: the boost of rare labels, the rules.
 """
 
 from __future__ import annotations
@@ -59,7 +61,14 @@ def measure(name: str, options: argparse.Namespace) -> str:
     model = TextRanker(inner) if are_texts else inner
     folder = None if options.folder is None else Path(options.folder) / name
     started = time.monotonic()
-    found = tune(*train, model=model, metric=options.metric, minutes=options.minutes, folder=folder)
+    found = tune(
+        *train,
+        model=model,
+        metric=options.metric,
+        minutes=options.minutes,
+        space={} if options.free else None,
+        folder=folder,
+    )
     seconds = time.monotonic() - started
     n_rows = found.n_rows
     promised = "" if found.difference is None else f", promised {100 * found.difference.value:+.2f}"
@@ -85,6 +94,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=6000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--folder", help="keep trials here, to go on after an interruption")
+    parser.add_argument("--free", action="store_true", help="no change that needs a training")
     options = parser.parse_args()
     verdicts = {name: measure(name, options) for name in options.sets}
     print(", ".join(f"{name} {verdict}" for name, verdict in verdicts.items()))

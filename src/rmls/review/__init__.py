@@ -9,6 +9,7 @@ __all__ = [
     "TableCheck",
     "check_table",
     "compare",
+    "label_issues",
     "review_model",
 ]
 
@@ -21,6 +22,7 @@ __getattr__ = lazy_names(
         "TableCheck": ".table_check",
         "check_table": ".table_check",
         "compare": ".comparison.model_comparison",
+        "label_issues": ".issue_table",
         "review_model": ".model_review",
     },
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +78,23 @@ def label_doubts(rows: HeldOut) -> Iterator[Finding]:
     yield from _mistaken(rows)
 
 
-def _missing(rows: HeldOut) -> Iterator[Finding]:
+class Doubts(NamedTuple):
+    """Labels of rows that a model disagrees with, the clearest first.
+
+    Attributes
+    ----------
+    rows, labels : ndarray of int64
+    chances : ndarray of float64
+        What the model gives the label.
+    """
+
+    rows: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    chances: Floats
+
+
+def missing_labels(rows: HeldOut) -> tuple[Doubts, int]:
+    """Return labels that rows may lack, and how many as likely ones the rows have."""
     ranking = rows.ranking
     chance = np.asarray(ranking.probabilities, dtype=np.float64)
     sure = np.flatnonzero(chance >= SURE)
@@ -86,25 +103,45 @@ def _missing(rows: HeldOut) -> Iterator[Finding]:
     absent = ~present
     # Rows without any label may not be labelled at all, which is said elsewhere.
     absent &= np.diff(rows.Y.indptr)[row] > 0
-    if not absent.any():
-        return
     trust = _precision(rows, chance)
     row, label, chance = row[absent], label[absent], chance[sure][absent]
     # A rare label is easily sure and wrong; one that was right elsewhere goes first.
     order = np.argsort(-chance * trust[label], kind="stable")
+    return Doubts(row[order], label[order], chance[order]), int(present.sum())
+
+
+def mistaken_labels(rows: HeldOut) -> Doubts:
+    """Return labels that rows may have by mistake."""
+    row, label, chance = _true_pairs(rows)
+    n_rows = np.bincount(label, minlength=rows.Y.shape[1])[label]
+    totals = np.bincount(label, chance, rows.Y.shape[1])[label]
+    # What the other rows of the label get: a label that is never recognised is no evidence.
+    others = np.where(n_rows >= MIN_ROWS, (totals - chance) / np.maximum(n_rows - 1, 1), 0)
+    known = (np.diff(rows.X.indptr) > 0)[row]
+    doubtful = np.flatnonzero((others >= RECOGNISED) & (chance <= EXCLUDED) & known)
+    # How much less likely the label is than before the text was read.
+    ratio = chance[doubtful] / np.maximum(rows.counts[label[doubtful]], 1)
+    order = doubtful[np.argsort(ratio, kind="stable")]
+    return Doubts(row[order], label[order], chance[order])
+
+
+def _missing(rows: HeldOut) -> Iterator[Finding]:
+    found, n_present = missing_labels(rows)
+    n_found = len(found.rows)
+    if not n_found:
+        return
     yield Finding(
         "missing_label",
         "Labels that rows may lack",
-        len(order),
-        f"{counted(len(order), 'label')} got at least {SURE:.0%} in held-out rows without "
-        f"{'it' if len(order) == 1 else 'them'}; {int(present.sum()):,} got as much in rows that "
-        "have them.",
+        n_found,
+        f"{counted(n_found, 'label')} got at least {SURE:.0%} in held-out rows without "
+        f"{'it' if n_found == 1 else 'them'}; {n_present:,} got as much in rows that have them.",
         "Look at the first ones: where they belong, add them, and look for more of the kind in "
         "the training rows.",
         ("row", "text", "labels", "may lack", "probability"),
-        tuple(_shown(rows, row, label, chance, order)),
-        rows.places_of(row[order]),
-        tuple(rows.names[at] for at in label[order].tolist()),
+        tuple(_shown(rows, found)),
+        rows.places_of(found.rows),
+        tuple(rows.names[at] for at in found.labels.tolist()),
     )
 
 
@@ -121,30 +158,21 @@ def _precision(rows: HeldOut, chance: Floats) -> Floats:
 
 
 def _mistaken(rows: HeldOut) -> Iterator[Finding]:
-    row, label, chance = _true_pairs(rows)
-    n_rows = np.bincount(label, minlength=rows.Y.shape[1])[label]
-    totals = np.bincount(label, chance, rows.Y.shape[1])[label]
-    # What the other rows of the label get: a label that is never recognised is no evidence.
-    others = np.where(n_rows >= MIN_ROWS, (totals - chance) / np.maximum(n_rows - 1, 1), 0)
-    known = (np.diff(rows.X.indptr) > 0)[row]
-    doubtful = np.flatnonzero((others >= RECOGNISED) & (chance <= EXCLUDED) & known)
-    if not len(doubtful):
+    found = mistaken_labels(rows)
+    if not len(found.rows):
         return
-    # How much less likely the label is than before the text was read.
-    ratio = chance[doubtful] / np.maximum(rows.counts[label[doubtful]], 1)
-    order = doubtful[np.argsort(ratio, kind="stable")]
     yield Finding(
         "mistaken_label",
         "Labels that rows may have by mistake",
-        len(order),
-        f"{counted(len(order), 'label')} of held-out rows get at most {EXCLUDED:.0%}, though the "
-        "model recognises the other rows of the same label.",
+        len(found.rows),
+        f"{counted(len(found.rows), 'label')} of held-out rows get at most {EXCLUDED:.0%}, though "
+        "the model recognises the other rows of the same label.",
         "Look at the first ones: the label is wrong, or the text does not say what it was given "
         "for.",
         ("row", "text", "labels", "in doubt", "probability"),
-        tuple(_shown(rows, row, label, chance, order)),
-        rows.places_of(row[order]),
-        tuple(rows.names[at] for at in label[order].tolist()),
+        tuple(_shown(rows, found)),
+        rows.places_of(found.rows),
+        tuple(rows.names[at] for at in found.labels.tolist()),
     )
 
 
@@ -162,16 +190,8 @@ def _true_pairs(rows: HeldOut) -> tuple[NDArray[np.int64], NDArray[np.int64], Fl
     return row, label, np.where(chance > 0, chance, last[row] / 2)
 
 
-def _shown(
-    rows: HeldOut,
-    row: NDArray[np.int64],
-    label: NDArray[np.int64],
-    chance: Floats,
-    order: NDArray[np.int64],
-) -> Iterator[tuple[str, ...]]:
-    for at in order[:LISTED].tolist():
-        place = int(row[at])
-        have = rows.Y.indices[rows.Y.indptr[place] : rows.Y.indptr[place + 1]]
-        given = ", ".join(rows.names[other] for other in have.tolist()[:SHOWN])
-        sure = "<1%" if chance[at] < 0.01 else ">99%" if chance[at] > 0.99 else f"{chance[at]:.0%}"
-        yield rows.row_name(place), rows.quote(place), quote(given, 50), rows.names[label[at]], sure
+def _shown(rows: HeldOut, found: Doubts) -> Iterator[tuple[str, ...]]:
+    for place, label, chance in zip(*(part[:LISTED].tolist() for part in found), strict=True):
+        given = ", ".join(map(str, rows.labels_of(place)[:SHOWN]))
+        sure = "<1%" if chance < 0.01 else ">99%" if chance > 0.99 else f"{chance:.0%}"
+        yield rows.row_name(place), rows.quote(place), quote(given, 50), rows.names[label], sure

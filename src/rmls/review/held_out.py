@@ -87,6 +87,11 @@ class HeldOut:
         """Return where rows stand in the table that they are from, each once, in their order."""
         return tuple(dict.fromkeys(self.places[rows].tolist()))
 
+    def labels_of(self, row: int) -> list[str]:
+        """Return the labels that a row has."""
+        have = self.Y.indices[self.Y.indptr[row] : self.Y.indptr[row + 1]]
+        return [self.names[label] for label in have.tolist()]
+
     def quote(self, row: int, length: int = 60) -> str:
         """Return the beginning of the text of a row."""
         return "" if self.table is None else quote(self.table.texts[row], length)

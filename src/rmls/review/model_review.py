@@ -108,7 +108,7 @@ class Review:
     def print_summary(self, console: Console | None = None, name: str = "model") -> None:
         """Print the review to a terminal on about one screen, without examples."""
         from rmls.report.terminal import print_report
-        from rmls.review.summary import review_summary
+        from rmls.review.pages import review_summary
 
         print_report(review_summary(self, name), console)
 
@@ -173,7 +173,7 @@ def review_model(
     >>> review.quality.values["TextRanker", "P@1", "all"].value
     1.0
     """
-    seen = None if train is None else _as_rows(train)
+    seen = None if train is None else as_rows(train)
     trained: Trained | None = None
     sides: TextSides | None = None
     if held_out is None:
@@ -183,7 +183,7 @@ def review_model(
         if isinstance(seen, TextTable):
             sides = TextSides.within(seen, rows.places, n_jobs)
     else:
-        given = _as_rows(held_out)
+        given = as_rows(held_out)
         rows = read_held_out(model, given)
         if seen is not None:
             trained = read_trained(model, seen, rows.Y.shape[1])
@@ -252,7 +252,8 @@ def _measure(
     return measure_quality(rows.Y[chosen], predictions, counts, rows.n_train, seed)
 
 
-def _as_rows(data: Any) -> Rows:
+def as_rows(data: Any) -> Rows:
+    """Return rows of any kind as a table or a data set."""
     if isinstance(data, TextTable | Dataset):
         return data
     if not isinstance(data, tuple) or len(data) != 2:

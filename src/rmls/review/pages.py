@@ -29,6 +29,7 @@ CROSS_FITTED = (
     "The models that judged had a third of the rows less than the one that is kept, which has "
     "learned from all of them and is rather better than these figures."
 )
+IN_SHORT = "± is half of the 95% interval; ✓ ✗: better, worse than the baseline, {baseline}."
 NOTHING_FOUND = "Nothing was found that costs quality."
 
 
@@ -270,3 +271,18 @@ def _reliability_section(review: Review) -> Section:
         [table],
     )
     return Section("reliability", "Can probabilities be believed?", [said, figure])
+
+
+def review_summary(review: Review, name: str) -> Report:
+    """Return the figures and what to do next, as a terminal shows them on one screen."""
+    quality = review.quality
+    table = quality_table("", quality)
+    table.note = IN_SHORT.format(baseline=quality.methods[1]) if len(quality.methods) > 1 else ""
+    sections = [Section("quality", "Quality", [answer(review), table])]
+    steps: list[Part] = [
+        Bullets([(f"{number}. ", text) for number, text in enumerate(review.advice, 1)])
+    ]
+    told = " ".join(review.advice)
+    others = [("Also: ", found.what) for found in review.findings if found.what not in told]
+    sections.append(Section("next", "What to do next", [*steps, Bullets(others)]))
+    return Report(f"Review of {name}", judged_in_words(review), sections)
