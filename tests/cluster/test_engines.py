@@ -49,6 +49,7 @@ def test_the_work_of_every_node_is_counted():
     with watching() as usage, open_cluster("local:2") as engine:
         engine.gather(engine.map(add, [1, 2, 3]))
     assert {name: node.tasks for name, node in usage.nodes.items()} == {"local": 3}
+    assert list(usage.work) == ["add"]
 
 
 @pytest.mark.parametrize(

@@ -77,18 +77,23 @@ class Usage:
     Attributes
     ----------
     nodes : dict of str to NodeUsage
+    work : dict of str to float
+        Processor time by the function that spent it.
     repeated, doubled : int
         Parts that were lost with a node and run again, and parts that another node was given as
         well because the first took long.
     """
 
     nodes: dict[str, NodeUsage] = field(default_factory=dict)
+    work: dict[str, float] = field(default_factory=dict)
     repeated: int = 0
     doubled: int = 0
     _seen: set[tuple[str, int]] = field(default_factory=set)
 
-    def add(self, spent: Spent, shared: Sequence[Shared], sent: int) -> None:
-        """Count one task: what it spent, and what had to travel to its node."""
+    def add(self, spent: Spent, batch: Batch, sent: int) -> None:
+        """Count one part of a batch: what it spent, and what had to travel to its node."""
+        name = getattr(batch.work, "__name__", "work")
+        self.work[name] = self.work.get(name, 0.0) + spent.cpu
         node = self.nodes.setdefault(spent.node, NodeUsage())
         node.tasks += 1
         node.cpu += spent.cpu
@@ -96,7 +101,7 @@ class Usage:
         node.memory = max(node.memory, spent.memory)
         node.bytes_in += sent
         node.bytes_out += spent.bytes_out
-        for value in shared:
+        for value in batch.shared:
             if (spent.node, value.number) not in self._seen:
                 self._seen.add((spent.node, value.number))
                 node.bytes_in += value.n_bytes

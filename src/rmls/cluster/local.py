@@ -43,7 +43,7 @@ class LocalEngine:
         try:
             for ticket in as_completed(numbers):
                 result, spent = ticket.result()
-                self.usage.add(spent, batch.shared, 0)
+                self.usage.add(spent, batch, 0)
                 found[numbers[ticket]] = result
                 if done is not None:
                     done(numbers[ticket], result)

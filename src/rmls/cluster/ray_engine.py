@@ -159,7 +159,7 @@ class _Gathering:
                 self.next += 1
 
     def _take(self, number: int, result: Any, spent: Spent, sent: int) -> None:
-        self.engine.usage.add(spent, self.batch.shared, sent)
+        self.engine.usage.add(spent, self.batch, sent)
         self.found[number] = result
         if self.done is not None:
             self.done(number, result)

@@ -1,0 +1,302 @@
+"""Training on a cluster against one machine: quality, processor time, bytes, faults, memory.
+
+    python benchmarks/cluster.py quality --data tate debdeps eurlex57k --seeds 0 1 2
+    python benchmarks/cluster.py ray --data debdeps --nodes 2 4
+    python benchmarks/cluster.py model --rows 2000 4000 8000 --check 16000
+    python benchmarks/cluster.py kills --times 20
+    python benchmarks/cluster.py large --gigabytes 50 --limit 6GB
+
+`quality` compares shards on threads with one machine on held-out training rows: a test shows that
+Ray gives the same model as threads, bit for bit. `ray` starts nodes on this machine, each with its
+own processes and object store, and counts the processor time of all of them. `model` fits the cost
+of every stage to some sizes and checks it on others. `kills` ends a node, and the driver, by
+SIGKILL at random moments. `large` trains from a store under a limit of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rmls import RMLSRanker, make_longtail
+from rmls.cluster import keeping, watching
+from rmls.core.words import read_size, versions
+
+STORE = 300 << 20
+SMALL = {"n_components": 32, "max_iter": 3}
+
+
+def say(**figures: Any) -> None:
+    print(json.dumps(figures), flush=True)
+
+
+def split(name: str, limit: int | None) -> tuple[Any, ...]:
+    """Training rows, a fifth of them held out: test rows are not looked at."""
+    from rmls.datasets import load
+
+    data = load(Path(os.environ.get("RMLS_DATA", "../shared/data")) / f"{name}.npz").train
+    X, Y = data.X.tocsr(), data.Y.tocsr()
+    order = np.random.default_rng(5).permutation(X.shape[0])[:limit]
+    held, kept = np.split(order, [len(order) // 5])
+    return X[kept], Y[kept], X[held], Y[held]
+
+
+def precision(model: Any, X: Any, Y: Any) -> dict[str, float]:
+    labels = model.rank(X, 5).labels.reshape(-1, 5)
+    hits = np.array([np.isin(row, Y[i].indices) for i, row in enumerate(labels)])
+    return {"P@1": round(100 * hits[:, 0].mean(), 2), "P@5": round(100 * hits.mean(), 2)}
+
+
+def quality(options: argparse.Namespace) -> None:
+    for name in options.data:
+        X, Y, X_held, Y_held = split(name, options.rows)
+        for seed in options.seeds:
+            base: dict[str, float] = {}
+            for cluster in (None, "local:2", "local:4"):
+                cpu = time.process_time()
+                model = RMLSRanker(random_state=seed, cluster=cluster).fit(X, Y)
+                cpu = time.process_time() - cpu
+                found = precision(model, X_held, Y_held)
+                base = base or {**found, "cpu": cpu}
+                lost = {f"lost {key}": round(base[key] - found[key], 2) for key in found}
+                figures = {**found, **lost, "recall": round(model.shortlist_recall_, 4)}
+                ratio = round(cpu / base["cpu"], 2)
+                say(
+                    data=name, seed=seed, cluster=cluster, **figures, cpu=round(cpu, 1), ratio=ratio
+                )
+
+
+def start(n_nodes: int, memory: int | None = None) -> Any:
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    for _ in range(n_nodes):
+        more = {} if memory is None else {"memory": memory}
+        cluster.add_node(num_cpus=1, object_store_memory=STORE, **more)
+    return cluster
+
+
+def spent_by_all() -> float:
+    """Processor time of this process and of all that it has started and still runs."""
+    import psutil
+
+    own = psutil.Process()
+    return sum(sum(each.cpu_times()[:2]) for each in (own, *own.children(recursive=True)))
+
+
+def on_ray(options: argparse.Namespace) -> None:
+    for name in options.data:
+        X, Y, X_held, Y_held = split(name, options.rows)
+        given = {"random_state": 0}
+        RMLSRanker(8, max_iter=1).fit(X[:200], Y[:200])
+        before = time.process_time()
+        model = RMLSRanker(**given).fit(X, Y)
+        one = time.process_time() - before
+        say(data=name, nodes=1, cpu=round(one, 1), **precision(model, X_held, Y_held))
+        for n_nodes in options.nodes:
+            cluster = start(n_nodes)
+            # Workers that have loaded the kernels: a service of nodes is warm.
+            RMLSRanker(8, max_iter=1, cluster=cluster.address).fit(X[:400], Y[:400])
+            before = spent_by_all()
+            with watching() as usage:
+                model = RMLSRanker(**given, cluster=cluster.address).fit(X, Y)
+            cpu = spent_by_all() - before
+            nodes = usage.nodes.values()
+            busiest = max(node.cpu for node in nodes)
+            alone = cpu - sum(node.cpu for node in nodes)
+            say(
+                data=name,
+                nodes=n_nodes,
+                cpu=round(cpu, 1),
+                ratio=round(cpu / one, 2),
+                # If nodes had cores of their own: what the driver does, and the busiest node.
+                efficiency=round(one / (n_nodes * (alone + busiest)), 2),
+                megabytes_in=[round(node.bytes_in / 1e6) for node in nodes],
+                megabytes_out=[round(node.bytes_out / 1e6) for node in nodes],
+                node_cpu=[round(node.cpu, 1) for node in nodes],
+                **precision(model, X_held, Y_held),
+            )
+            cluster.shutdown()
+
+
+def model_costs(options: argparse.Namespace) -> None:
+    """Fit the processor time of every stage to some sizes, and check it on others.
+
+    A visit costs its entries and labels, a list the labels it is searched among, a pair the entries
+    of its row; all but the last times the components. The driver costs its entries.
+    """
+    k, passes, listed, negatives = 32, 4, 50, 20
+
+    def measure(n_rows: int) -> tuple[dict[str, float], dict[str, float]]:
+        data = make_longtail(n_rows, 5_000, n_rows // 8, labels_per_row=4, random_state=1).train
+        settings = {"max_iter": passes, "shortlist_size": listed, "calibration_folds": 0}
+        before = time.process_time()
+        with watching() as usage:
+            RMLSRanker(k, **settings, cluster="local:2").fit(data.X, data.Y)
+        spent = {**usage.work, "driver": time.process_time() - before - sum(usage.work.values())}
+        rows, labels = data.Y.shape
+        touched = data.X.nnz + (1 + negatives) * data.Y.nnz
+        work = {
+            "visit_shard": passes * k * touched,
+            "propose_block": rows * labels * k,
+            "solve_block": rows * listed * data.X.nnz / rows,
+            "driver": data.X.nnz,
+        }
+        say(rows=rows, labels=labels, entries=int(data.X.nnz), cpu=spent)
+        return work, spent
+
+    measure(options.fit[0])
+    runs = [measure(n_rows) for n_rows in options.fit]
+    rates = {
+        name: sum(spent[name] for _, spent in runs) / sum(work[name] for work, _ in runs)
+        for name in runs[0][0]
+    }
+    say(nanoseconds={name: round(1e9 * rate, 3) for name, rate in rates.items()})
+    for n_rows in options.check:
+        work, spent = measure(n_rows)
+        for name, rate in rates.items():
+            say(checked=name, expected=round(rate * work[name], 2), found=round(spent[name], 2))
+
+
+TRAIN = """
+import sys
+from rmls import RMLSRanker, make_longtail
+from rmls.cluster import keeping
+data = make_longtail(4000, 2000, 400, labels_per_row=4, random_state=1).train
+with keeping(sys.argv[2], resume=sys.argv[3] == "resume"):
+    RMLSRanker(32, max_iter=6, cluster=sys.argv[1]).fit(data.X, data.Y).save(sys.argv[2] + "/model")
+"""
+
+
+def arrays_in(folder: Path) -> dict[str, Any]:
+    import rmls
+
+    return rmls.load(folder, mmap=False)._state()[1]
+
+
+def train(address: str, folder: Path, how: str = "begin") -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", TRAIN, address, str(folder), how])
+
+
+def kills(options: argparse.Namespace) -> None:
+    """Kill nodes, and drivers, at random moments; every run must end with the same model."""
+    rng, root = random.Random(options.seed), Path(tempfile.mkdtemp())
+    address = "local:2"
+    cluster = None
+    if options.what != "threads":
+        cluster = start(3)
+        address = cluster.address
+    began = time.monotonic()
+    assert train(address, root / "whole").wait() == 0
+    whole, seconds = arrays_in(root / "whole" / "model"), time.monotonic() - began
+    same = {"driver": 0, "node": 0}
+    for number in range(options.times):
+        for victim in ("driver", "node") if cluster is not None else ("driver",):
+            folder = root / f"{victim}-{number}"
+            process = train(address, folder)
+            moment = rng.uniform(0.1, 0.95) * seconds
+            time.sleep(moment)
+            if victim == "driver":
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                process = train(address, folder, "resume")
+            else:
+                node = rng.choice(cluster.list_all_nodes()[1:])
+                os.kill(node.all_processes["raylet"][0].process.pid, signal.SIGKILL)
+                cluster.add_node(num_cpus=1, object_store_memory=STORE)
+            ended = process.wait() == 0
+            found = arrays_in(folder / "model") if ended else {}
+            equal = ended and all(np.array_equal(whole[name], found[name]) for name in whole)
+            same[victim] += equal
+            say(victim=victim, run=number, moment=round(moment, 1), same=bool(equal))
+            shutil.rmtree(folder, ignore_errors=True)
+    say(times=options.times, same=same, **versions())
+    if cluster is not None:
+        cluster.shutdown()
+    shutil.rmtree(root)
+
+
+def large(options: argparse.Namespace) -> None:
+    """Generate rows on disk, train and label them under a limit of memory."""
+    from rmls.datasets.store import StoreWriter, open_store
+
+    root = Path(tempfile.mkdtemp(dir=options.folder))
+    n_features, n_labels, words = 50_000, 2_000, 500
+    n_rows = int(options.gigabytes * 1e9 / (8 * words))
+    rng = np.random.default_rng(0)
+    from scipy import sparse
+
+    with StoreWriter(root / "rows", n_features, n_labels) as writer:
+        for first in range(0, n_rows, 10_000):
+            count = min(10_000, n_rows - first)
+            labels = rng.integers(0, n_labels, (count, 3))
+            own = (labels[:, :, None] * 7 + rng.integers(0, 20, (count, 3, 20))) % n_features
+            noise = rng.integers(0, n_features, (count, words - 60))
+            columns = np.hstack([own.reshape(count, -1), noise])
+            ends = np.arange(0, columns.size + 1, words)
+            values = np.ones(columns.size, np.float32)
+            X = sparse.csr_matrix((values, columns.ravel(), ends), (count, n_features))
+            X.sum_duplicates()
+            ones = np.ones(labels.size, np.int32)
+            Y = sparse.csr_matrix((ones, labels.ravel(), np.arange(0, labels.size + 1, 3)))
+            Y.resize(count, n_labels)
+            Y.sum_duplicates()
+            writer.add(X, Y)
+        writer.finish()
+    limit = read_size("--limit", options.limit)
+    os.environ["RMLS_MEMORY"], os.environ["RMLS_SCRATCH"] = options.limit, str(root)
+    cluster = start(options.nodes[0], limit)
+    store = open_store(root / "rows")
+    began = time.monotonic()
+    with watching() as usage, keeping(root / "parts"):
+        model = RMLSRanker(32, max_iter=2, shortlist_size=20, cluster=cluster.address).fit(store)
+    say(
+        gigabytes=options.gigabytes,
+        rows=n_rows,
+        limit=options.limit,
+        seconds=round(time.monotonic() - began),
+        node_memory_mb=[round(node.memory / 1e6) for node in usage.nodes.values()],
+        node_cpu=[round(node.cpu) for node in usage.nodes.values()],
+        megabytes_in=[round(node.bytes_in / 1e6) for node in usage.nodes.values()],
+    )
+    model.save(root / "model")
+    cluster.shutdown()
+    shutil.rmtree(root)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=["quality", "ray", "model", "kills", "large"])
+    parser.add_argument("--data", nargs="+", default=["tate", "debdeps", "eurlex57k"])
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--nodes", nargs="+", type=int, default=[2, 4])
+    parser.add_argument("--fit", nargs="+", type=int, default=[4000, 8000, 16000])
+    parser.add_argument("--check", nargs="+", type=int, default=[32000])
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--what", choices=["ray", "threads"], default="ray")
+    parser.add_argument("--gigabytes", type=float, default=50.0)
+    parser.add_argument("--limit", default="6GB")
+    parser.add_argument("--folder")
+    options = parser.parse_args()
+    parts = {"quality": quality, "ray": on_ray, "model": model_costs, "kills": kills}
+    {**parts, "large": large}[options.part](options)
+
+
+if __name__ == "__main__":
+    main()
