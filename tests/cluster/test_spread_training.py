@@ -64,7 +64,7 @@ def test_two_trainings_on_as_many_shards_are_equal(options):
 
 def test_classifiers_and_lists_are_those_of_one_machine(monkeypatch):
     """Given the same vectors nothing else differs, whatever the blocks."""
-    from rmls.models.ranker.spread import SpreadTrainer
+    from rmls.models.ranker.large.spread import SpreadTrainer
     from rmls.models.ranker.trainer import StageTrainer
 
     monkeypatch.setattr(SpreadTrainer, "_start", StageTrainer._start)

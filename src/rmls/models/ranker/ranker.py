@@ -256,7 +256,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
 
     def _check_options(self) -> None:
         if self.cluster is not None:
-            from rmls.models.ranker.spread import check_cluster
+            from rmls.models.ranker.large.spread import check_cluster
 
             check_cluster(self)
         super()._check_options()
@@ -349,7 +349,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     def _make_trainer(self, data: TrainingSet) -> StageTrainer:
         if self.cluster is None:
             return StageTrainer(**trainer_settings(self, data))
-        from rmls.models.ranker.spread import SpreadTrainer
+        from rmls.models.ranker.large.spread import SpreadTrainer
 
         return SpreadTrainer(**trainer_settings(self, data), cluster=self.cluster)
 

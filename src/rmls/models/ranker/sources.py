@@ -232,7 +232,7 @@ def lay_out(model: Any, data: TrainingSet) -> TrainingSet:
     Rows of a store go from file to file where memory has no room for them.
     """
     if is_mapped(data.X):
-        from rmls.models.ranker.on_disk import lay_out_on_disk, needs_disk
+        from rmls.models.ranker.large.on_disk import lay_out_on_disk, needs_disk
 
         if needs_disk(model, data):
             return lay_out_on_disk(model, data)
