@@ -1,0 +1,122 @@
+"""A Ray cluster of two local nodes: the same model, whatever happens to the nodes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from rmls import RMLSRanker, make_longtail
+from rmls.cluster import open_cluster, watching
+from rmls.cluster.engine import check_address
+from rmls.core.errors import InputError
+
+ray = pytest.importorskip("ray", reason="Ray is not installed; pip install 'rmls[cluster]'")
+STORE = 100 << 20
+OPTIONS = {"n_components": 16, "max_iter": 3, "calibration_folds": 0}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    made = start_cluster()
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+def start_cluster(attempts: int = 3):
+    """Start a head without work and two nodes; Ray itself gives up after a fixed time."""
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False}
+    try:
+        made = Cluster(initialize_head=True, head_node_args=head)
+        for _ in range(2):
+            made.add_node(num_cpus=1, object_store_memory=STORE)
+    except Exception as error:
+        if attempts == 1:
+            pytest.skip(f"Ray cannot start its nodes on this machine ({error})")
+        return start_cluster(attempts - 1)
+    return made
+
+
+def data():
+    return make_longtail(700, 200, 40, labels_per_row=2, random_state=3).train
+
+
+def fit(address):
+    return RMLSRanker(**OPTIONS, cluster=address).fit(data().X, data().Y)
+
+
+def same(one, other) -> bool:
+    one, other = one._state()[1], other._state()[1]
+    return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
+
+
+def test_nodes_share_arrays_and_tell_errors_and_work(cluster):
+    with watching() as usage, open_cluster(cluster.address) as engine:
+        assert engine.n_workers == 2
+        shared = engine.share(np.arange(1_000_000, dtype=np.float32))
+        # Functions that nodes can import.
+        batch = engine.map(np.isin, [5, -1, 7, 0.5, 9, 2e6], shared, memory=1 << 20)
+        found = [bool(each) for each in engine.gather(batch)]
+        assert found == [True, False, True, False, True, False]
+        with pytest.raises(InputError, match=r"^cluster='local:N' takes a number"):
+            engine.gather(engine.map(check_address, ["local:0"]))
+        with pytest.raises(InputError, match="the largest node of the cluster announces"):
+            engine.map(np.isin, [1], shared, memory=1 << 60)
+    nodes = usage.nodes.values()
+    assert sum(node.tasks for node in nodes) == 6
+    # Once a node, whatever the number of its parts.
+    assert all(4_000_000 <= node.bytes_in < 4_100_000 for node in nodes)
+
+
+def test_a_folder_that_no_node_sees_is_told(cluster, tmp_path):
+    with (
+        pytest.raises(InputError, match=r"does not see .*/away; put it into a folder"),
+        open_cluster(cluster.address, [str(tmp_path / "away")]),
+    ):
+        pass
+
+
+def test_other_versions_are_told(cluster, monkeypatch):
+    from rmls.cluster import joining
+
+    monkeypatch.setattr(joining, "VERSION", "9.9.9")
+    with (
+        pytest.raises(
+            InputError, match=r"has rmls .* and this process has 9.9.9; install the same"
+        ),
+        open_cluster(cluster.address),
+    ):
+        pass
+
+
+def test_no_cluster_at_an_address_is_told():
+    with (
+        pytest.raises(InputError, match=r"there is no Ray cluster at 127\.0\.0\.1:1; start one"),
+        open_cluster("127.0.0.1:1"),
+    ):
+        pass
+
+
+def test_the_model_is_that_of_as_many_threads_though_a_node_dies(cluster):
+    wanted, victim = fit("local:2"), cluster.list_all_nodes()[-1]
+
+    def kill() -> None:
+        while sum(node.tasks for node in usage.nodes.values()) < 5:
+            time.sleep(0.01)
+        os.kill(victim.all_processes["raylet"][0].process.pid, signal.SIGKILL)
+
+    with watching() as usage:
+        killer = threading.Thread(target=kill, daemon=True)
+        killer.start()
+        # The node that is left makes the parts of both shards.
+        found = fit(cluster.address)
+        killer.join()
+    assert same(found, wanted)
