@@ -142,6 +142,6 @@ class Explanation:
         return sum(self.parts.values())
 
     def _repr_html_(self) -> str:
-        from rmls.models.ranker.shown import explanation_html
+        from rmls.core.show.explanations import explanation_html
 
         return explanation_html(self)

@@ -14,5 +14,14 @@ def load_once(path: str) -> MultiLabelEstimator:
 
     For functions that engines such as Dask or Spark send to their workers: processes of one machine
     share the pages of its files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from rmls import MostFrequent, load_once
+    >>> folder = f"{tempfile.mkdtemp()}/model"
+    >>> MostFrequent().fit([[1], [0]], [["tax"], ["law"]]).save(folder)
+    >>> load_once(folder) is load_once(folder)
+    True
     """
     return load_model(path)
