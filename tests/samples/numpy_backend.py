@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from rmls.core.numeric import fit_logistic
 from rmls.kernels.arrays import DUAL_LOSSES, Csr, NameMatches, Pairs
 
 
@@ -121,6 +122,11 @@ class NumpyBackend:
         self, rows: Any, params: Any, accumulators: Any, objective: Any, **limits: Any
     ) -> NumpyPasses:
         return NumpyPasses(rows, params, accumulators, objective)
+
+    def fit_logistic(
+        self, design: Any, total: Any, positive: Any, ridge: float, steps: Any, n_threads: int
+    ) -> np.ndarray:
+        return fit_logistic(design, total, positive, ridge=ridge, steps=steps)
 
     def loss_slopes(self, loss: int, scores: np.ndarray, target: int, focus: Any) -> np.ndarray:
         return np.asarray(-target / (1 + np.exp(target * scores)), np.float32)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.core.numeric import NewtonSteps
 from rmls.kernels.arrays import (
     Csr,
     LabelledRows,
@@ -209,6 +210,18 @@ class Backend(Protocol):
         self, listed: Labels, scores: Floats, found: Labels, hidden: Floats, params: Params
     ) -> None:
         """Put found labels, with scores, in the place of those with the lowest; in place."""
+        ...
+
+    def fit_logistic(
+        self,
+        design: Floats,
+        total: Floats,
+        positive: Floats,
+        ridge: float,
+        steps: NewtonSteps,
+        n_threads: int,
+    ) -> NDArray[np.float64]:
+        """Return the coefficients of a logistic regression, see `rmls.core.numeric`."""
         ...
 
     def rank_lists(self, listed: Labels, scores: Floats, k: int) -> tuple[Labels, Floats]:

@@ -16,9 +16,10 @@ NUMPY_OF_INTERPRETER = (2, 3)
 FEW = {"negatives_per_positive": 3, "min_negatives": 0}
 THINNED = {**FEW, "l2": 0.3, "gradient_floor": 0.9, "init": "glorot"}
 PAPER = {**FEW, "replacement": "union", "fit_intercept": False}
+EVERY = {"negatives": "all", "gradient_floor": 0.0, "class_weight": "balanced"}
 VARIANTS: list[tuple[dict[str, Any], int]] = [
     (options, batch_size)
-    for options in (FEW, PAPER, THINNED, {**THINNED, "accumulators": "element"})
+    for options in (FEW, PAPER, THINNED, {**THINNED, "accumulators": "element"}, EVERY)
     for batch_size in (8, 1)
 ]
 
@@ -29,7 +30,8 @@ def compare_all() -> None:
 
     from rmls.kernels.gpu import fused_step, passes
 
-    fused_step.MOVING_PROGRAMS = 2
+    fused_step.LIGHT_PROGRAMS = fused_step.HEAVY_PROGRAMS = fused_step.SCORE_PROGRAMS = 2
+    fused_step.LIGHT = 2
     # The interpreter takes its time.
     X, Y = plain.make_rows()
     plain.make_rows = lambda: (X[1:11], Y[1:11])

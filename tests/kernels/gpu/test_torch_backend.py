@@ -15,6 +15,7 @@ from scipy import sparse
 import rmls
 from rmls import RMLS, BinaryRelevance, RMLSRanker
 from rmls.core.errors import InputError
+from rmls.core.numeric import NewtonSteps
 from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Params, Problem
 from rmls.kernels.backend import DEVICES, csr_arrays, device_here, get_backend
 
@@ -71,12 +72,32 @@ def test_vectors_of_rows(activation: str) -> None:
 @pytest.mark.parametrize("k", [1, 6, M - 1, M])
 @pytest.mark.parametrize("tile", [7, 1 << 16])
 def test_best_labels_from_tiles(k: int, tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    import rmls.kernels.gpu.backend as module
+    import rmls.kernels.gpu.lists as module
 
     monkeypatch.setattr(module, "TILE_LABELS", tile)
     found, wanted = (each.best_labels(HIDDEN, VECTORS.L, VECTORS.c, k) for each in both())
     np.testing.assert_array_equal(found[0], wanted[0])
     np.testing.assert_allclose(found[1], wanted[1], rtol=1e-4, atol=1e-5)
+
+
+@needs_torch
+def test_rows_of_listed_labels() -> None:
+    rng = np.random.default_rng(1)
+    listed = np.where(rng.random(LISTED.shape) < 0.1, -1, LISTED).astype(np.int32)
+    found, wanted = (each.pair_rows(csr_arrays(Y), listed, M) for each in both())
+    for own, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(own, other)
+
+
+@needs_torch
+def test_logistic_regression() -> None:
+    rng = np.random.default_rng(1)
+    design = rng.normal(size=(400, 3)).astype(np.float32)
+    total = rng.uniform(0.5, 2, 400).astype(np.float32)
+    positive = total * (design[:, 0] + rng.normal(size=400) > 0)
+    given = (design, total, positive, 1.0, NewtonSteps(30, 5.0, 1e-3), 1)
+    found, wanted = (each.fit_logistic(*given) for each in both())
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
 
 
 @needs_torch
@@ -185,7 +206,7 @@ def test_a_sentence_tells_when_the_memory_of_the_device_is_full(
     import torch
     from torch_backend import open_torch
 
-    import rmls.kernels.gpu.backend as module
+    import rmls.kernels.gpu.lists as module
 
     def full(*given: Any) -> Any:
         raise torch.cuda.OutOfMemoryError

@@ -25,6 +25,10 @@ PAPER_OF_PASSES = (
 VARIANTS: list[dict[str, Any]] = [
     {},
     {"negatives": "all"},
+    {"negatives": "all", "gradient_floor": 0.0},
+    {"negatives": "all", "gradient_floor": 0.0, "class_weight": "balanced", "l2": 0.1},
+    {"negatives": "all", "gradient_floor": 0.0, "accumulators": "element", "loss": "focal"},
+    {"negatives": "all", "gradient_floor": 0.0, "max_label_norm": 0.5, "fit_intercept": False},
     {"negatives_per_positive": 2, "min_negatives": 3},
     {"sampler": "mixture", "negatives_per_positive": 3},
     {"sampler": "frequency", "replacement": False, "negatives_per_positive": 3},

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmls.core.numeric import NewtonSteps, fit_logistic
 from rmls.core.resources import cut_blocks, run_parts
 from rmls.kernels.arrays import (
     Csr,
@@ -269,6 +270,18 @@ class CpuBackend:
         from rmls.kernels.cpu.ranker.names import join_lists
 
         join_lists(listed, scores, found, hidden, params.L, params.c)
+
+    def fit_logistic(
+        self,
+        design: Floats,
+        total: Floats,
+        positive: Floats,
+        ridge: float,
+        steps: NewtonSteps,
+        n_threads: int,
+    ) -> NDArray[np.float64]:
+        """Return the coefficients of a logistic regression."""
+        return fit_logistic(design, total, positive, ridge=ridge, steps=steps, n_threads=n_threads)
 
     def rank_lists(self, listed: Labels, scores: Floats, k: int) -> tuple[Labels, Floats]:
         """Return the best of the listed labels of every row, best first."""

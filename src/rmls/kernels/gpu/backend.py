@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from rmls.core.numeric import NewtonSteps
 from rmls.kernels.arrays import (
     DUAL_LOSSES,
     IN_BATCH,
@@ -25,14 +27,16 @@ from rmls.kernels.cpu.backend import CpuBackend, Floats, Labels
 from rmls.kernels.gpu.classifiers import solve_listed
 from rmls.kernels.gpu.device import LOG
 from rmls.kernels.gpu.draws import put, repeat
+from rmls.kernels.gpu.lists import pair_rows, search_labels
 from rmls.kernels.gpu.memory import told_of_memory
+from rmls.kernels.gpu.newton import fit_logistic
 from rmls.kernels.gpu.one_vs_rest import train_all
 from rmls.kernels.gpu.passes import TorchPasses
 from rmls.kernels.gpu.plain_step import activate
 
 SQUARED_HINGE = DUAL_LOSSES.index("squared_hinge")
-# Scores that exist at once, of some rows and a tile of labels.
-SCORES_AT_ONCE, TILE_LABELS = 1 << 28, 1 << 16
+# Numbers of the terms of rows that exist at once.
+TERMS_AT_ONCE = 1 << 28
 # Fewer multiplications than this are made before a device has the numbers.
 SMALL_WORK = 20_000_000
 
@@ -82,7 +86,7 @@ class TorchBackend(CpuBackend):
         indptr, indices, data = (self._put(array) for array in rows)
         W, out = self._put(params.W), np.empty((len(indptr) - 1, len(params.b)), np.float32)
         # Rows of some features at a time: the terms of a row exist side by side.
-        size = max(1, SCORES_AT_ONCE * len(out) // max(len(indices) * len(params.b), 1))
+        size = max(1, TERMS_AT_ONCE * len(out) // max(len(indices) * len(params.b), 1))
         for start in range(0, len(out), size):
             rows_here = torch.arange(start, min(start + size, len(out)), device=self.device)
             owner, number = repeat(indptr[rows_here + 1] - indptr[rows_here])
@@ -99,20 +103,34 @@ class TorchBackend(CpuBackend):
         """Return the best labels of every row, from one tile of labels after another."""
         if hidden.size * len(vectors) < self.small_work:
             return super().best_labels(hidden, vectors, bias, k)
-        labels, scores = (
-            np.empty((len(hidden), k), np.int32),
-            np.empty((len(hidden), k), np.float32),
-        )
         with told_of_memory("use fewer labels at a time, or device='cpu'"):
-            L, c = self._put(vectors), self._put(bias)
-            size = max(1, SCORES_AT_ONCE // min(len(vectors), TILE_LABELS))
-            for start in range(0, len(hidden), size):
-                h = self._put(hidden[start : start + size])
-                found = best_of_tiles(h, L, c, k)
-                labels[start : start + size], scores[start : start + size] = (
-                    each.cpu().numpy() for each in found
-                )
-        return labels, scores
+            return search_labels(hidden, vectors, bias, k, self.device)
+
+    def pair_rows(
+        self, Y: Csr, listed: Labels, n_labels: int, zeros: Callable[..., Any] = np.zeros
+    ) -> Pairs:
+        """Return for every label the rows that have it and the rows that list it."""
+        if listed.size < self.small_work // 10:
+            return super().pair_rows(Y, listed, n_labels, zeros)
+        with told_of_memory("use a smaller shortlist_size, or device='cpu'"):
+            return pair_rows(Y, listed, n_labels, zeros, self.device)
+
+    def fit_logistic(
+        self,
+        design: Floats,
+        total: Floats,
+        positive: Floats,
+        ridge: float,
+        steps: NewtonSteps,
+        n_threads: int,
+    ) -> NDArray[np.float64]:
+        """Return the coefficients of a logistic regression."""
+        if design.size < self.small_work // 10:
+            return super().fit_logistic(design, total, positive, ridge, steps, n_threads)
+        rows, weights, right = (
+            self._put(np.asarray(each, np.float32)) for each in (design, total, positive)
+        )
+        return fit_logistic(rows, weights, right, ridge, steps)
 
     def solve_classifiers(
         self,
@@ -136,21 +154,3 @@ class TorchBackend(CpuBackend):
         """Train the classifiers of all labels on all rows."""
         with told_of_memory("use fewer labels, or device='cpu'"):
             return train_all(problem, relevant, n_features, self.device)
-
-
-def best_of_tiles(h: Any, L: Any, c: Any, k: int) -> tuple[Any, Any]:
-    """Return the best ``k`` labels of every row of ``h`` and their scores, in label order."""
-    best: tuple[Any, Any] | None = None
-    for first in range(0, len(L), TILE_LABELS):
-        tile = torch.addmm(c[first : first + TILE_LABELS], h, L[first : first + TILE_LABELS].T)
-        scores, places = tile.topk(min(k, tile.shape[1]), dim=1, sorted=False)
-        labels = places + first
-        if best is not None:
-            scores, labels = torch.cat([best[0], scores], 1), torch.cat([best[1], labels], 1)
-            scores, places = scores.topk(min(k, scores.shape[1]), dim=1, sorted=False)
-            labels = labels.gather(1, places)
-        best = scores, labels
-    assert best is not None
-    scores, labels = best
-    labels, order = labels.sort(dim=1)
-    return labels.to(torch.int32), scores.gather(1, order)

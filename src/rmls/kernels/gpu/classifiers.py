@@ -9,12 +9,17 @@ import numpy as np
 import torch
 
 from rmls.kernels.arrays import Pairs, Problem
+from rmls.kernels.gpu import cluster
 from rmls.kernels.gpu.draws import put as on_device
+from rmls.kernels.gpu.memory import free_bytes
 from rmls.kernels.gpu.newton import solve
 from rmls.kernels.gpu.pairs import ListedPairs, Rows
 
 # Numbers in the weights of the labels that are solved together.
 BLOCK_NUMBERS = 1 << 30
+# Of every weight: itself, gradient, direction, and what conjugate gradients keep.
+WEIGHT_BYTES = 48
+NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
 STEPS = 6
 # Of the pull of a label's own rows at the start: what is left of the gradient at the end.
 TOLERANCE = 0.02
@@ -28,7 +33,10 @@ def solve_listed(
     device: str,
     tick: Callable[[float], None] | None = None,
 ) -> tuple[Any, Any, Any, Any]:
-    """Train the classifier of every label from ``duals``, which are moved in place."""
+    """Train the classifier of every label from ``duals``, which are moved in place.
+
+    Every process of a cluster trains its share of the labels.
+    """
 
     def put(array: Any) -> Any:
         return on_device(array, device)
@@ -36,10 +44,11 @@ def solve_listed(
     indices = problem.x_indices.astype(np.int32)
     X = Rows.of(put(problem.x_indptr), put(indices), put(problem.x_data), n_features)
     costs, m = put(problem.costs), len(pairs.n_relevant)
-    bias, done = np.zeros(m, np.float32), []
-    size = max(1, BLOCK_NUMBERS // X.width)
-    for first in range(0, m, size):
-        last = min(first + size, m)
+    bias, done = np.zeros(m, np.float32), [NOTHING]
+    size = max(1, int(min(BLOCK_NUMBERS, free_bytes(device) / WEIGHT_BYTES)) // X.width)
+    mine, end_of_mine = cluster.share_of(np.diff(pairs.indptr))
+    for first in range(mine, end_of_mine, size):
+        last = min(first + size, end_of_mine)
         begin, end = int(pairs.indptr[first]), int(pairs.indptr[last])
         lengths = np.diff(pairs.indptr[first : last + 1])
         number = np.arange(end - begin) - np.repeat(pairs.indptr[first:last] - begin, lengths)
@@ -55,8 +64,14 @@ def solve_listed(
         bias[first:last] = W[:, -1].cpu().numpy()
         done.append(gather_weights(W, known, float(problem.prune)))
         if tick is not None:
-            tick(last / m)
-    lengths, found, values = (np.concatenate(each) for each in zip(*done, strict=True))
+            tick((last - mine) / (end_of_mine - mine))
+    solved = [np.concatenate(each) for each in zip(*done, strict=True)]
+    begin, end = int(pairs.indptr[mine]), int(pairs.indptr[end_of_mine])
+    shares = cluster.gather([*solved, bias[mine:end_of_mine], duals[begin:end]])
+    lengths, found, values, bias, moved = (
+        np.concatenate(each) for each in zip(*shares, strict=True)
+    )
+    duals[...] = moved
     return lengths, found.astype(problem.x_indices.dtype), values, bias
 
 

@@ -6,6 +6,7 @@ This file alone is imported without PyTorch.
 from __future__ import annotations
 
 import logging
+import os
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -31,6 +32,10 @@ def open_cuda() -> Any:
             "device='cuda' needs an NVIDIA GPU that PyTorch can use, and there is none; use "
             "device='cpu'."
         )
+    # Set by torchrun: processes of one machine take a device each.
+    number = os.environ.get("LOCAL_RANK")
+    if number is not None:
+        import_module("rmls.kernels.gpu.cluster").take_device(int(number))
     return import_module("rmls.kernels.gpu.backend").TorchBackend("cuda")
 
 

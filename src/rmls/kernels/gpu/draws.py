@@ -103,8 +103,13 @@ def are_relevant(Y: Labelled, rows: Any, labels: Any) -> Any:
     return Y.keys[place] == keys
 
 
-def choose_labels(Y: Labelled, rows: Any, keys: Any, objective: Objective, tables: Any) -> Drawn:
-    """Return the labels of the visits of ``rows``; ``tables`` are the sampler's, on the device."""
+def choose_labels(
+    Y: Labelled, rows: Any, keys: Any, objective: Objective, tables: Any, dense: bool = False
+) -> Drawn:
+    """Return the labels of the visits of ``rows``; ``tables`` are the sampler's, on the device.
+
+    With ``dense`` all others are looked at anyway, and are not listed.
+    """
     sampler = objective.sampler
     n_relevant = Y.indptr[rows + 1] - Y.indptr[rows]
     wanted = wanted_draws(n_relevant, Y.n_labels, objective)
@@ -115,6 +120,9 @@ def choose_labels(Y: Labelled, rows: Any, keys: Any, objective: Objective, table
             # Equation (8) of the paper: 1/C = wanted / |N|.
             count = Y.n_labels - n_relevant
             share = (wanted / count.clamp(min=1)).to(torch.float32)
+        if dense:
+            indptr, own = join_labels(Y, rows, n_relevant, rows[:0], rows[:0])
+            return Drawn(indptr, own, n_relevant, None, share)
         visits, labels = draw_uniform(Y, rows, keys, count, n_relevant)
     elif sampler.distinct:
         rest = rest_of_shares(Y, rows, tables.label_shift)

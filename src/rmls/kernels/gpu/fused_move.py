@@ -1,4 +1,8 @@
-"""The second kernel of a batch: every row of parameters moves by what its visits say."""
+"""The last two kernels of a batch: every row of parameters moves by what its visits say.
+
+Most rows have a visit or two: a warp takes one of them. Rows that many visits touch are left to
+programs that look at several visits at once; both kinds run side by side.
+"""
 
 from __future__ import annotations
 
@@ -17,95 +21,157 @@ def _step_length(start, added, count, size, rate, longest, ALONE: tl.constexpr):
 
 
 @triton.jit
-def _collect(
-    begin, end, first, visits, values, vectors, squares,
-    K: tl.constexpr, BK: tl.constexpr, TILE: tl.constexpr, ELEMENTWISE: tl.constexpr,
+def _take_step(
+    theta, sums, row, old, start, total, elements, added, count, due, bound,
+    rate, decay, longest,
+    K: tl.constexpr, BK: tl.constexpr,
+    ELEMENTWISE: tl.constexpr, ALONE: tl.constexpr, BOUNDED: tl.constexpr,
 ):  # fmt: skip
-    """Return what visits add to a row: sum, squares by element and by row, and of the values."""
+    """Move one row by the sum of its gradients; ``due`` visits pay the penalty."""
     ks = tl.arange(0, BK)
     real = ks < K
-    tile = tl.arange(0, TILE)
-    total = tl.zeros([TILE, BK], tl.float32)
-    elements = tl.zeros([TILE, BK], tl.float32)
-    added = tl.zeros([TILE], tl.float32)
-    numbers = tl.zeros([TILE], tl.float32)
-    number_squares = tl.zeros([TILE], tl.float32)
-    count = tl.zeros([TILE], tl.float32)
-    for at in range(begin, end, TILE):
-        place = at + tile
-        there = place < end
-        visit = tl.load(visits + place, mask=there, other=0) - first
-        value = tl.load(values + place, mask=there, other=0.0)
-        there = there & (value != 0)
-        both = there[:, None] & real[None, :]
-        part = tl.load(vectors + visit[:, None] * K + ks[None, :], mask=both, other=0.0)
-        part = value[:, None] * part
-        total += part
-        if ELEMENTWISE:
-            elements += part * part
+    if ELEMENTWISE:
+        if ALONE:
+            step = _step_length(start, elements, count, tl.abs(total), rate, longest, True)
+            new = tl.maximum(1.0 - step * decay * due, 0.0) * old - step * total
         else:
-            added += value * value * tl.load(squares + visit, mask=there, other=0.0)
-        numbers += value
-        number_squares += value * value
-        count += there.to(tl.float32)
-    return (
-        tl.sum(total, axis=0),
-        tl.sum(elements, axis=0),
-        tl.sum(added, axis=0),
-        tl.sum(numbers, axis=0),
-        tl.sum(number_squares, axis=0),
-        tl.sum(count, axis=0),
-    )
+            total += decay * old
+            elements = total * total
+            new = old - rate * total / tl.sqrt(start + elements)
+        tl.store(sums + row * K + ks, start + elements, mask=real)
+    else:
+        mean = tl.sum(total * total, axis=0) / K
+        if ALONE:
+            step = _step_length(start, added, count, tl.sqrt(mean), rate, longest, True)
+            new = tl.maximum(1.0 - step * decay * due, 0.0) * old - step * total
+        else:
+            added = mean
+            step = rate / tl.sqrt(start + added)
+            new = (1.0 - step * decay) * old - step * total
+        tl.store(sums + row, start + added)
+    if BOUNDED:
+        square = tl.sum(tl.where(real, new * new, 0.0), axis=0)
+        new *= tl.sqrt(tl.minimum(tl.load(bound + row) / tl.maximum(square, 1e-30), 1.0))
+    tl.store(theta + row * K + ks, new, mask=real)
 
 
 @triton.jit
-def _move_row(
-    theta, sums, row, begin, end, first, visits, values, vectors, squares, bound,
-    rate, decay, longest,
-    K: tl.constexpr, BK: tl.constexpr, TILE: tl.constexpr,
+def _square_of(squares, visit, BLOCKS: tl.constexpr):
+    """Return the mean square of a visit's vector, from those of its parts."""
+    return tl.sum(tl.load(squares + visit * BLOCKS + tl.arange(0, BLOCKS)), axis=0)
+
+
+@triton.jit
+def _squares_of(squares, visits, BLOCKS: tl.constexpr):
+    """The same of several visits."""
+    places = squares + visits[:, None] * BLOCKS + tl.arange(0, BLOCKS)[None, :]
+    return tl.sum(tl.load(places), axis=1)
+
+
+@triton.jit
+def _move_light(
+    theta, sums, job, first, visits, values, vectors, squares, bound, rate, decay, longest,
+    K: tl.constexpr, BK: tl.constexpr, BLOCKS: tl.constexpr,
     ELEMENTWISE: tl.constexpr, ALONE: tl.constexpr, BOUNDED: tl.constexpr,
 ):  # fmt: skip
-    """Move one row by what its visits say; returns their sum, sum of squares and number."""
+    """Move a row of few visits; returns it, the sum of values, their squares and number."""
     ks = tl.arange(0, BK)
     real = ks < K
-    # On its way while the visits are looked at.
+    row = tl.load(job).to(tl.int64)
+    begin, end, visit = tl.load(job + 1), tl.load(job + 2), tl.load(job + 3) - first
+    # All that a row of one visit needs is on its way at once.
     old = tl.load(theta + row * K + ks, mask=real, other=0.0)
+    vector = tl.load(vectors + visit * K + ks, mask=real, other=0.0)
+    value = tl.load(values + begin)
+    square = _square_of(squares, visit, BLOCKS)
     if ELEMENTWISE:
         start = tl.load(sums + row * K + ks, mask=real, other=1.0)
     else:
         start = tl.load(sums + row)
-    total, elements, added, numbers, number_squares, count = _collect(
-        begin, end, first, visits, values, vectors, squares, K, BK, TILE, ELEMENTWISE
-    )
+    total = value * vector
+    elements = total
+    if ELEMENTWISE:
+        elements = total * total
+    added, numbers, number_squares = value * value * square, value, value * value
+    count = (value != 0).to(tl.float32)
+    for at in range(begin + 1, end):
+        visit = tl.load(visits + at) - first
+        value = tl.load(values + at)
+        part = value * tl.load(vectors + visit * K + ks, mask=real, other=0.0)
+        total += part
+        if ELEMENTWISE:
+            elements += part * part
+        else:
+            added += value * value * _square_of(squares, visit, BLOCKS)
+        numbers += value
+        number_squares += value * value
+        count += (value != 0).to(tl.float32)
     # The penalty is due at every visit, also where the slope was rounded to 0.
     due = count
     if decay > 0:
         due = (end - begin).to(tl.float32)
     if due > 0:
+        _take_step(
+            theta, sums, row, old, start, total, elements, added, count, due, bound,
+            rate, decay, longest, K, BK, ELEMENTWISE, ALONE, BOUNDED,
+        )  # fmt: skip
+    return row, numbers, number_squares, count
+
+
+@triton.jit
+def _move_heavy(
+    theta, sums, job, first, visits, values, vectors, squares, bound, rate, decay, longest,
+    K: tl.constexpr, BK: tl.constexpr, BLOCKS: tl.constexpr, TILE: tl.constexpr,
+    ELEMENTWISE: tl.constexpr, ALONE: tl.constexpr, BOUNDED: tl.constexpr,
+):  # fmt: skip
+    """The same for a row of many visits, twice ``TILE`` of which are looked at together."""
+    ks = tl.arange(0, BK)
+    real = ks < K
+    tile = tl.arange(0, TILE)
+    row = tl.load(job).to(tl.int64)
+    begin, end = tl.load(job + 1), tl.load(job + 2)
+    old = tl.load(theta + row * K + ks, mask=real, other=0.0)
+    if ELEMENTWISE:
+        start = tl.load(sums + row * K + ks, mask=real, other=1.0)
+    else:
+        start = tl.load(sums + row)
+    total = tl.zeros([TILE, BK], tl.float32)
+    elements = total
+    added = tl.zeros([TILE], tl.float32)
+    numbers, number_squares, count = added, added, added
+    for at in range(begin, end, 2 * TILE):
+        # Two tiles at a time: both are on their way before the first is used.
+        one, two = at + tile, at + TILE + tile
+        a = tl.load(visits + one, mask=one < end, other=first) - first
+        b = tl.load(visits + two, mask=two < end, other=first) - first
+        u = tl.load(values + one, mask=one < end, other=0.0)
+        v = tl.load(values + two, mask=two < end, other=0.0)
+        both = (one < end)[:, None] & real[None, :]
+        x = tl.load(vectors + a[:, None] * K + ks[None, :], mask=both, other=0.0)
+        both = (two < end)[:, None] & real[None, :]
+        y = tl.load(vectors + b[:, None] * K + ks[None, :], mask=both, other=0.0)
+        x, y = u[:, None] * x, v[:, None] * y
+        total += x + y
         if ELEMENTWISE:
-            if ALONE:
-                step = _step_length(start, elements, count, tl.abs(total), rate, longest, True)
-                new = tl.maximum(1.0 - step * decay * due, 0.0) * old - step * total
-            else:
-                total += decay * old
-                elements = total * total
-                new = old - rate * total / tl.sqrt(start + elements)
-            tl.store(sums + row * K + ks, start + elements, mask=real)
+            elements += x * x + y * y
         else:
-            mean = tl.sum(total * total, axis=0) / K
-            if ALONE:
-                step = _step_length(start, added, count, tl.sqrt(mean), rate, longest, True)
-                new = tl.maximum(1.0 - step * decay * due, 0.0) * old - step * total
-            else:
-                added = mean
-                step = rate / tl.sqrt(start + added)
-                new = (1.0 - step * decay) * old - step * total
-            tl.store(sums + row, start + added)
-        if BOUNDED:
-            square = tl.sum(tl.where(real, new * new, 0.0), axis=0)
-            new *= tl.sqrt(tl.minimum(tl.load(bound + row) / tl.maximum(square, 1e-30), 1.0))
-        tl.store(theta + row * K + ks, new, mask=real)
-    return numbers, number_squares, count
+            added += u * u * _squares_of(squares, a, BLOCKS) + v * v * _squares_of(
+                squares, b, BLOCKS
+            )
+        numbers += u + v
+        number_squares += u * u + v * v
+        count += (u != 0).to(tl.float32) + (v != 0).to(tl.float32)
+    n_live = tl.sum(count, axis=0)
+    due = n_live
+    if decay > 0:
+        due = (end - begin).to(tl.float32)
+    if due > 0:
+        _take_step(
+            theta, sums, row, old, start, tl.sum(total, axis=0), tl.sum(elements, axis=0),
+            tl.sum(added, axis=0), n_live, due, bound,
+            rate, decay, longest, K, BK, ELEMENTWISE, ALONE, BOUNDED,
+        )  # fmt: skip
+    return row, tl.sum(numbers, axis=0), tl.sum(number_squares, axis=0), n_live
 
 
 @triton.jit
@@ -147,45 +213,74 @@ def _move_bias(
     tl.store(sum_b + cs, start + added, mask=real)
 
 
+@triton.jit(do_not_specialize=["batch", "first"])
+def light_kernel(
+    batch, first,
+    l_batches, l_lights, l_jobs, l_visits, slopes,
+    f_batches, f_lights, f_jobs, f_visits, f_values,
+    h, back, square_h, square_back,
+    W, L, c, sum_W, sum_L, sum_c, bound, rates,
+    decay, longest, programs,
+    K: tl.constexpr, BK: tl.constexpr, BLOCKS: tl.constexpr,
+    ELEMENTWISE: tl.constexpr, ALONE: tl.constexpr, BOUNDED: tl.constexpr,
+    INTERCEPT: tl.constexpr,
+):  # fmt: skip
+    """Move the labels and features of one batch that few visits touch, one after another."""
+    rate = tl.load(rates + batch)
+    l_first, f_first = tl.load(l_lights + batch), tl.load(f_lights + batch)
+    n_labels = tl.load(l_batches + batch + 1) - l_first
+    n_features = tl.load(f_batches + batch + 1) - f_first
+    for job in range(tl.program_id(0), n_labels + n_features, programs):
+        if job < n_labels:
+            row, total, squares, count = _move_light(
+                L, sum_L, l_jobs + 4 * (l_first + job), first, l_visits, slopes, h, square_h,
+                bound, rate, decay, longest, K, BK, BLOCKS, ELEMENTWISE, ALONE, BOUNDED,
+            )  # fmt: skip
+            if INTERCEPT:
+                _move_number(c, sum_c, row, total, squares, count, rate, longest, ALONE)
+        else:
+            _move_light(
+                W, sum_W, f_jobs + 4 * (f_first + job - n_labels), first, f_visits, f_values,
+                back, square_back, bound, rate, decay, longest, K, BK, BLOCKS,
+                ELEMENTWISE, ALONE, False,
+            )  # fmt: skip
+
+
 @triton.jit(do_not_specialize=["batch", "first", "n_here"])
-def move_kernel(
+def heavy_kernel(
     batch, first, n_here,
-    l_batches, l_rows, l_starts, l_visits, slopes,
-    f_batches, f_rows, f_starts, f_visits, f_values,
+    l_batches, l_lights, l_jobs, l_visits, slopes,
+    f_batches, f_lights, f_jobs, f_visits, f_values,
     h, back, square_h, square_back,
     W, b, L, c, sum_W, sum_b, sum_L, sum_c, bound, rates,
     decay, longest, programs,
-    K: tl.constexpr, BK: tl.constexpr, TILE: tl.constexpr,
+    K: tl.constexpr, BK: tl.constexpr, BLOCKS: tl.constexpr, TILE: tl.constexpr,
     COLUMNS: tl.constexpr, ROWS: tl.constexpr,
     ELEMENTWISE: tl.constexpr, ALONE: tl.constexpr, BOUNDED: tl.constexpr,
     INTERCEPT: tl.constexpr, N_BIAS: tl.constexpr,
 ):  # fmt: skip
-    """Move the bias, the labels and the features of one batch, one job after another.
+    """Move the bias of one batch, and the labels and features that many visits touch.
 
     ``N_BIAS`` jobs move the bias of the rows' vectors, none without an intercept.
     """
     rate = tl.load(rates + batch)
     l_first, f_first = tl.load(l_batches + batch), tl.load(f_batches + batch)
-    n_labels = tl.load(l_batches + batch + 1) - l_first
-    n_features = tl.load(f_batches + batch + 1) - f_first
+    n_labels = tl.load(l_lights + batch) - l_first
+    n_features = tl.load(f_lights + batch) - f_first
     for job in range(tl.program_id(0), N_BIAS + n_labels + n_features, programs):
         if job < N_BIAS:
             _move_bias(job, n_here, back, b, sum_b, rate, longest, K, COLUMNS, ROWS, ALONE)
         elif job < N_BIAS + n_labels:
-            group = l_first + job - N_BIAS
-            row = tl.load(l_rows + group).to(tl.int64)
-            total, squares, count = _move_row(
-                L, sum_L, row, tl.load(l_starts + group), tl.load(l_starts + group + 1), first,
-                l_visits, slopes, h, square_h, bound, rate, decay, longest,
-                K, BK, TILE, ELEMENTWISE, ALONE, BOUNDED,
+            row, total, squares, count = _move_heavy(
+                L, sum_L, l_jobs + 4 * (l_first + job - N_BIAS), first, l_visits, slopes, h,
+                square_h, bound, rate, decay, longest,
+                K, BK, BLOCKS, TILE, ELEMENTWISE, ALONE, BOUNDED,
             )  # fmt: skip
             if INTERCEPT:
                 _move_number(c, sum_c, row, total, squares, count, rate, longest, ALONE)
         else:
-            group = f_first + job - N_BIAS - n_labels
-            row = tl.load(f_rows + group).to(tl.int64)
-            _move_row(
-                W, sum_W, row, tl.load(f_starts + group), tl.load(f_starts + group + 1), first,
-                f_visits, f_values, back, square_back, bound, rate, decay, longest,
-                K, BK, TILE, ELEMENTWISE, ALONE, False,
+            _move_heavy(
+                W, sum_W, f_jobs + 4 * (f_first + job - N_BIAS - n_labels), first, f_visits,
+                f_values, back, square_back, bound, rate, decay, longest,
+                K, BK, BLOCKS, TILE, ELEMENTWISE, ALONE, False,
             )  # fmt: skip

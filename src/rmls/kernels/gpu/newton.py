@@ -10,7 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+
+from rmls.core.numeric import MIN_CURVATURE, NewtonSteps
+
+Floats = NDArray[np.float64]
 
 # Steps of conjugate gradients at most, and what they leave of the gradient.
 CG = (15, 0.1)
@@ -100,3 +106,22 @@ def search_line(W: Any, direction: Any, parts: list[Any], scores: Any, moves: An
             bend += part.sums(cost * move * move)
         length = (length - slope / bend.clamp(min=1e-30)).clamp(SHORTEST, LONGEST)
     return length
+
+
+def fit_logistic(
+    design: Any, total: Any, positive: Any, ridge: float, steps: NewtonSteps
+) -> Floats:
+    """Return the coefficients of a logistic regression, as `rmls.core.numeric.fit_logistic`."""
+    theta = np.zeros(design.shape[1])
+    diagonal = max(ridge, MIN_CURVATURE) * np.eye(len(theta))
+    for _ in range(steps.max_steps):
+        p = torch.sigmoid(design @ torch.from_numpy(theta).to(design))
+        curved = (design * (total * p * (1 - p))[:, None]).T @ design
+        slope = design.T @ (total * p - positive)
+        both = torch.cat([slope[None], curved]).cpu().numpy().astype(np.float64)
+        move = np.linalg.solve(both[1:] + diagonal, both[0] + ridge * theta)
+        length = float(np.abs(move).max())
+        theta -= move * min(1.0, steps.max_move / max(length, 1e-12))
+        if length < steps.tolerance:
+            break
+    return theta

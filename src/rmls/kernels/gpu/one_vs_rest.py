@@ -14,7 +14,9 @@ import numpy as np
 import torch
 
 from rmls.kernels.arrays import Pairs, Problem
+from rmls.kernels.gpu import cluster
 from rmls.kernels.gpu.draws import put as on_device
+from rmls.kernels.gpu.memory import free_bytes
 from rmls.kernels.gpu.newton import CG, solve
 from rmls.kernels.gpu.pairs import ListedPairs, Rows, SharedRows
 
@@ -26,19 +28,25 @@ THRESHOLDS = (-1.1, -1.03, -1.01, -1.003, -1.001, -1.0, -0.98, -0.95, -0.9, -0.8
 EXACT = THRESHOLDS.index(-1.0)
 MAX_ROUNDS, COARSE_ROUNDS = 20, 1
 # Newton steps from the sample, while violators are missing, and when all are listed.
-START_STEPS, COARSE_STEPS, STEPS = 4, 2, 3
-COARSE_CG = (9, 0.2)
+START_STEPS, COARSE_STEPS, STEPS = 4, 2, 2
+COARSE_CG = (6, 0.3)
 # Pairs that are listed, and non-zero features of them, about; and of a label, at least.
 LISTED_PAIRS, LISTED_NUMBERS, LISTED_ROWS = 24_000_000, 400_000_000, 700
 # Numbers in the weights of the labels that are solved together.
 BLOCK_NUMBERS = 1 << 29
+# Of every weight: itself, gradient, direction, what conjugate gradients keep, and its share of
+# pairs.
+WEIGHT_BYTES = 64
 MAX_PAIRS = 1 << 28
 
 
 def train_all(
     problem: Problem, relevant: Pairs, n_features: int, device: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights (n_features, n_labels) and biases of all labels, block by block."""
+    """Return weights (n_features, n_labels) and biases of all labels, block by block.
+
+    Every process of a cluster trains its share of the labels.
+    """
 
     def put(array: Any) -> Any:
         return on_device(array, device)
@@ -47,9 +55,10 @@ def train_all(
     X = Rows.of(put(problem.x_indptr), put(indices), put(problem.x_data), n_features)
     m, row_costs = len(relevant.n_relevant), put(problem.costs)
     weights, bias = np.empty((n_features, m), np.float32), np.empty(m, np.float32)
-    size = max(1, BLOCK_NUMBERS // X.width)
-    for first in range(0, m, size):
-        last = min(first + size, m)
+    size = max(1, int(min(BLOCK_NUMBERS, free_bytes(device) / WEIGHT_BYTES)) // X.width)
+    mine, end_of_mine = cluster.share_of(np.zeros(m, np.int64))
+    for first in range(mine, end_of_mine, size):
+        last = min(first + size, end_of_mine)
         begin, end = int(relevant.indptr[first]), int(relevant.indptr[last])
         indptr = put(relevant.indptr[first : last + 1] - begin)
         costs = (put(problem.label_costs[first:last]), row_costs)
@@ -57,7 +66,11 @@ def train_all(
         W = train_block(X, given, costs, float(problem.tolerance))
         weights[:, first:last] = W[:, :n_features].T.cpu().numpy()
         bias[first:last] = W[:, -1].cpu().numpy()
-    return weights, bias
+    if cluster.place()[1] == 1:
+        return weights, bias
+    shares = cluster.gather((weights[:, mine:end_of_mine], bias[mine:end_of_mine]))
+    parts = tuple(zip(*shares, strict=True))
+    return np.concatenate(parts[0], axis=1), np.concatenate(parts[1])
 
 
 def train_block(X: Rows, relevant: Any, costs: Any, tolerance: float, seed: int = 0) -> Any:

@@ -1,26 +1,34 @@
-"""The step of a batch in plain PyTorch: any device, any loss; what the fused kernels must equal."""
+"""The step of a batch in plain PyTorch: any device, any loss; what the fused kernels must equal.
+
+Where every label is looked at, no list of labels is needed: scores of the batch with a chunk of
+labels become slopes, and two more products are the gradients of both sides. The matrix of all
+scores is never formed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
 
-from rmls.kernels.arrays import Objective
+from rmls.kernels.arrays import UNIFORM, Objective
 from rmls.kernels.gpu.draws import GOLDEN, mix, repeat, shifted
 from rmls.kernels.gpu.plan import Groups, Layout
 
 LOGISTIC, SQUARED, SQUARED_HINGE = 0, 1, 2
 TANH, RELU = 0, 2
 MAX_LOGIT = 40.0
+# Scores with all labels that exist at once.
+SCORES = 1 << 25
 
 
 class Model(NamedTuple):
-    """Parameters, accumulators and rows on a device."""
+    """Parameters and accumulators on a device."""
 
     params: Any
     sums: Any
-    X: Any
     label_weight: Any
     max_label_norm: Any
 
@@ -82,13 +90,8 @@ def make_step(model: Model, layout: Layout, objective: Objective, steps: Steps, 
     """Move the parameters by one batch; returns the loss of every visit of it."""
     first = batch * layout.batch_size
     last = min(first + layout.batch_size, layout.n_visits)
-    W, b, L, c = model.params
-    rows, drawn = layout.rows[first:last], layout.drawn
-    owner, number = repeat(model.X.indptr[rows + 1] - model.X.indptr[rows])
-    entries = model.X.indptr[rows][owner] + number
-    terms = model.X.data[entries][:, None] * W[model.X.indices[entries].long()]
-    h = b.repeat(len(rows), 1).index_add_(0, owner, terms)
-    h = activate(h, objective.activation)
+    L, c, drawn = model.params.L, model.params.c, layout.drawn
+    h = represent(model, layout, objective, first, last)
     start, stop = int(drawn.indptr[first]), int(drawn.indptr[last])
     visit, position = repeat(drawn.indptr[first : last + 1].long().diff())
     labels = drawn.labels[start:stop].long()
@@ -115,7 +118,17 @@ def make_step(model: Model, layout: Layout, objective: Objective, steps: Steps, 
     placed[layout.places[start:stop].long() - ours] = slopes
     move_labels(model, layout, objective, steps, batch, (placed, h))
     move_features(model, layout, objective, steps, batch, back)
-    return values.new_zeros(len(rows)).index_add_(0, visit, scale * values)
+    return values.new_zeros(len(h)).index_add_(0, visit, scale * values)
+
+
+def represent(model: Model, layout: Layout, objective: Objective, first: int, last: int) -> Any:
+    """Return the vectors of some visits."""
+    W, b, x = model.params.W, model.params.b, layout.x
+    owner, _ = repeat(x.indptr[first : last + 1].long().diff())
+    entries = slice(int(x.indptr[first]), int(x.indptr[last]))
+    terms = x.data[entries][:, None] * W[x.indices[entries].long()]
+    h = b.repeat(last - first, 1).index_add_(0, owner, terms)
+    return activate(h, objective.activation)
 
 
 def activate(h: Any, activation: int) -> Any:
@@ -207,12 +220,17 @@ def move_labels(
         ones = torch.ones((len(h), 1), device=h.device)
         numbers = collect(layout.labels, layout, batch, slopes, ones, 0.0)
         move_rows(model.params.c[:, None], model.sums.c[:, None], numbers, rate, 0.0, steps)
+    bound_norms(model, found.rows)
+
+
+def bound_norms(model: Model, rows: Any) -> None:
+    """Bring the vectors of some labels within their bounds, if there are any."""
     if model.max_label_norm is not None:
-        vectors = model.params.L[found.rows]
+        vectors = model.params.L[rows]
         squares = (vectors * vectors).sum(dim=1)
-        bound = model.max_label_norm[found.rows]
+        bound = model.max_label_norm[rows]
         factor = (bound / squares.clamp(min=1e-30)).clamp(max=1.0).sqrt()
-        model.params.L[found.rows] = vectors * factor[:, None]
+        model.params.L[rows] = vectors * factor[:, None]
 
 
 def move_features(
@@ -231,3 +249,94 @@ def move_features(
     count = torch.full((1, 1), float(len(back)), device=back.device)
     bias = Gradients(one, total, squares, count, count)
     move_rows(model.params.b[None], model.sums.b[None], bias, rate, 0.0, steps)
+
+
+def is_dense(objective: Objective, steps: Steps) -> bool:
+    """Tell whether all labels are looked at in matrices.
+
+    Slopes are not rounded there, which only saves time elsewhere and costs time here. Batches that
+    must move as on the CPU round them if they were asked to.
+    """
+    every = objective.all_negatives and objective.sampler.kind == UNIFORM
+    exact = steps.alone or float(objective.gradient_floor) == 0
+    return bool(every and exact and not objective.sampler.log_q)
+
+
+def make_dense_step(
+    model: Model, layout: Layout, objective: Objective, steps: Steps, batch: int
+) -> Any:
+    """Move the parameters by one batch; returns the loss of every visit of it."""
+    first = batch * layout.batch_size
+    last = min(first + layout.batch_size, layout.n_visits)
+    drawn, L = layout.drawn, model.params.L
+    h = represent(model, layout, objective, first, last)
+    owner, _ = repeat(drawn.indptr[first : last + 1].long().diff())
+    labels = drawn.labels[int(drawn.indptr[first]) : int(drawn.indptr[last])].long()
+    weights = layout.weights[first:last]
+    others = (weights * drawn.share[first:last])[:, None]
+    back, losses = torch.zeros_like(h), torch.zeros_like(weights)
+    rate, decay = layout.rates[batch], 2 * float(objective.l2)
+    size = max(1, SCORES // len(h))
+    with fast_products(h):
+        for start in range(0, len(L), size):
+            rows = torch.arange(start, min(start + size, len(L)), device=h.device)
+            here = (labels >= start) & (labels < start + size)
+            place = (owner[here], labels[here] - start)
+            own = weights[owner[here]] * model.label_weight[labels[here]]
+            scores = torch.addmm(model.params.c[rows], h, L[start : start + size].T)
+            slopes = _slopes(objective, scores, others, (place, own), losses)
+            back += slopes @ L[start : start + size]
+            _move_chunk(model, objective, steps, (rows, slopes, h), rate, decay)
+    back = back * activation_slope(h, objective.activation)
+    move_features(model, layout, objective, steps, batch, back)
+    return losses
+
+
+def _slopes(objective: Objective, scores: Any, others: Any, relevant: Any, losses: Any) -> Any:
+    """Return the slopes of all scores; adds their losses to those of the visits."""
+    place, own = relevant
+    values, slopes = losses_and_slopes(
+        objective.loss, scores[place], torch.ones_like(own), objective.focus
+    )
+    right, up = own * values, own * slopes
+    values, slopes = losses_and_slopes(
+        objective.loss, scores, scores.new_full((), -1.0), objective.focus
+    )
+    values, slopes = values * others, slopes * others
+    values[place], slopes[place] = right, up
+    losses += values.sum(dim=1)
+    return slopes
+
+
+def _move_chunk(
+    model: Model, objective: Objective, steps: Steps, seen: Any, rate: Any, decay: float
+) -> None:
+    """Move some labels, all of which every visit of the batch has looked at."""
+    rows, slopes, h = seen
+    squared = slopes * slopes
+    by_row = model.sums.L.shape[1] == 1 and h.shape[1] > 1
+    # Squares of the visits' own gradients: by row their mean, and the same in every column.
+    squares = squared.T @ ((h * h).mean(dim=1, keepdim=True) if by_row else h * h)
+    count = (slopes != 0).sum(dim=0).to(h.dtype)[:, None]
+    visits = torch.full_like(count, float(len(h)))
+    found = Gradients(rows, slopes.T @ h, squares, count, visits)
+    move_rows(model.params.L, model.sums.L, found, rate, decay, steps)
+    if objective.intercept:
+        total = slopes.sum(dim=0)[:, None]
+        numbers = Gradients(rows, total, squared.sum(dim=0)[:, None], count, visits)
+        move_rows(model.params.c[:, None], model.sums.c[:, None], numbers, rate, 0.0, steps)
+    bound_norms(model, rows)
+
+
+@contextmanager
+def fast_products(like: Any) -> Iterator[None]:
+    """Let matrix units make products of float32 from ten bits of every factor."""
+    if not like.is_cuda:
+        yield
+        return
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from rmls.kernels.gpu.draws import Drawn, repeat
+from rmls.kernels.gpu.rows import DeviceRows, Piece
 
 
 class Groups(NamedTuple):
@@ -32,17 +33,19 @@ class Groups(NamedTuple):
 class Layout(NamedTuple):
     """Some batches of a pass.
 
-    ``places`` is where the slope of every chosen label goes among the visits of the label groups;
+    ``x`` are the features of the visits in their order. ``owners`` are the visits of the chosen
+    labels, ``places`` is where the slope of each goes among the visits of the label groups;
     ``values`` are the feature values in the order of the feature groups.
     """
 
     n_visits: int
     batch_size: int
-    rows: Any
+    x: DeviceRows
     weights: Any
     keys: Any
     rates: Any
     drawn: Drawn
+    owners: Any
     places: Any
     labels: Groups
     features: Groups
@@ -69,23 +72,23 @@ def group_entries(visits: Any, rows: Any, batch_size: int, n_batches: int, n_row
 
 
 def lay_out(
-    visits: tuple[Any, Any, Any, Any], X: Any, drawn: Drawn, batch_size: int, shape: Any
+    visits: tuple[Any, Any, Any], piece: Piece, drawn: Drawn, batch_size: int, shape: Any
 ) -> Layout:
-    """Lay out the batches of some visits: rows, weights, keys, and the rate of every batch.
+    """Lay out the batches of some visits: weights, keys, and the rate of every batch.
 
-    ``X`` is the CSR of all rows on the device, ``shape`` = (n_features, n_labels).
+    ``piece`` has the features of every visit, ``shape`` = (n_features, n_labels).
     """
-    rows, weights, keys, rates = visits
-    n_batches = -(-len(rows) // batch_size)
-    owner, _ = repeat(drawn.indptr.diff())
-    labels = group_entries(owner, drawn.labels, batch_size, n_batches, shape[1])
-    places = torch.empty(len(labels.order), dtype=torch.int32, device=rows.device)
-    places[labels.order] = torch.arange(len(places), dtype=torch.int32, device=rows.device)
-    owner, number = repeat(X.indptr[rows + 1] - X.indptr[rows])
-    entries = X.indptr[rows][owner] + number
-    features = group_entries(owner, X.indices[entries], batch_size, n_batches, shape[0])
-    values = X.data[entries][features.order]
+    (weights, keys, rates), x = visits, piece.features
+    n_visits, n_batches = len(weights), len(rates)
+    owners, _ = repeat(drawn.indptr.diff())
+    labels = group_entries(owners, drawn.labels, batch_size, n_batches, shape[1])
+    places = torch.empty(len(labels.order), dtype=torch.int32, device=weights.device)
+    places[labels.order] = torch.arange(len(places), dtype=torch.int32, device=weights.device)
+    features = group_entries(piece.owners, x.indices, batch_size, n_batches, shape[0])
+    values = x.data[features.order]
     drawn = drawn._replace(indptr=drawn.indptr.to(torch.int32))
+    x = x._replace(indptr=x.indptr.to(torch.int32))
     return Layout(
-        len(rows), batch_size, rows, weights, keys, rates, drawn, places, labels, features, values
+        *(n_visits, batch_size, x, weights, keys, rates, drawn, owners),
+        *(places, labels, features, values),
     )

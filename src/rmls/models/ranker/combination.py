@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.frequency import propensities
-from rmls.core.numeric import NewtonSteps, fit_logistic, sigmoid
+from rmls.core.numeric import NewtonSteps, sigmoid
 from rmls.core.ranking import Ranking
 from rmls.kernels.arrays import N_TERMS, ListScores, Mixture
 from rmls.kernels.backend import csr_arrays, get_backend
@@ -314,7 +315,7 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
     # and what further sources say, times the nearness to both ends.
     near, ends = (bands(counts[use], frequencies.top, count) for count in (N_BANDS, N_ENDS))
     design = np.hstack([_times(near, terms), _times(ends, more)])
-    theta = regress(design, relevant, weights, n_threads)
+    theta = regress(design, relevant, weights, (n_threads, held.device))
     shared, slopes = np.split(theta, [N_BANDS * N_TERMS])
     # Labels of such frequencies may come later: what holds for the nearest holds for them.
     found = np.flatnonzero(near.any(axis=0))
@@ -387,14 +388,13 @@ def largest_boost(
 
 
 def regress(
-    design: Floats, relevant: NDArray[np.bool_], weights: Floats, n_threads: int = 1
+    design: Floats, relevant: NDArray[np.bool_], weights: Floats, place: Any = (1, "cpu")
 ) -> NDArray[np.float64]:
-    """Return the coefficients of a logistic regression with a small ridge on scaled columns."""
+    """Return coefficients of a logistic regression; ``place`` is a number of threads, a device."""
     # Columns of unit mean square: one ridge then weighs alike on counts, scores and bends.
     scale = np.sqrt(np.einsum("ij,ij->j", design, design) / len(design)).astype(np.float64)
     scale[scale == 0] = 1.0
-    scaled = design / scale.astype(np.float32)
-    theta = fit_logistic(
-        scaled, weights, weights * relevant, ridge=RIDGE, steps=STEPS, n_threads=n_threads
-    )
+    rows, (n_threads, device) = design / scale.astype(np.float32), place
+    fit = get_backend(device).fit_logistic
+    theta = fit(rows, weights, weights * relevant, RIDGE, STEPS, n_threads)
     return np.asarray(theta / scale)

@@ -136,27 +136,24 @@ def _certainty(classifiers: Any, n_labels: int) -> Floats:
     """Return 1 for the penalty, and what every row adds that has a say in the solution."""
     if classifiers is None:
         return np.ones(n_labels, np.float32)
-    ends, sums, carried = classifiers.pairs.indptr, np.zeros(n_labels + 1), 0.0
-    for start in range(0, int(ends[-1]), PAIRS_AT_ONCE):
-        stop = min(start + PAIRS_AT_ONCE, int(ends[-1]))
-        # One running sum over all pairs, taken up where the block before it ended.
-        terms = _curvatures(classifiers, start, stop)
-        running = np.cumsum(np.concatenate([[carried], terms]), dtype=np.float64)
-        inside = (ends > start) & (ends <= stop)
-        sums[inside], carried = running[ends[inside] - start], float(running[-1])
-    return np.asarray(1 + np.diff(sums), dtype=np.float32)
+    pairs, found = classifiers.pairs, np.zeros(n_labels)
+    for start in range(0, int(pairs.indptr[-1]), PAIRS_AT_ONCE):
+        # Few pairs have a say: those at which the loss has a slope.
+        places = start + np.flatnonzero(classifiers.duals[start : start + PAIRS_AT_ONCE] > 0)
+        labels = np.searchsorted(pairs.indptr, places, side="right") - 1
+        found += np.bincount(labels, _curvatures(classifiers, places, labels), n_labels)
+    return np.asarray(1 + found, dtype=np.float32)
 
 
-def _curvatures(classifiers: Any, start: int, stop: int) -> Floats:
+def _curvatures(classifiers: Any, places: NDArray[np.int64], labels: NDArray[np.int64]) -> Floats:
     """Return what some pairs of a label and a row add to the certainty of the label."""
-    pairs, duals = classifiers.pairs, classifiers.duals[start:stop]
-    counts = np.diff(np.clip(pairs.indptr, start, stop))
-    costs = np.repeat(classifiers.label_costs, counts)
-    costs *= classifiers.row_costs[pairs.rows[start:stop]]
+    costs = classifiers.label_costs[labels]
+    costs = costs * classifiers.row_costs[classifiers.pairs.rows[places]]
     if classifiers.options.loss == "logistic":
         # With p = a / C, C p (1 - p).
+        duals = classifiers.duals[places]
         return np.asarray(duals * (1 - np.minimum(duals / np.maximum(costs, SMALLEST), 1)))
-    return np.where(duals > 0, 2 * costs, 0)
+    return np.asarray(2 * costs)
 
 
 class Source(Protocol):

@@ -55,10 +55,11 @@ def with_unseen(
     shares = np.repeat(held.weights, held.labels.shape[1])[matched] * counts**RARE_POWER
     weights = (shares * len(shares) / shares.sum()).astype(np.float32)
     names = held.more.reshape(-1, held.n_more)[matched][:, :N_NAME_COLUMNS]
-    unseen[:N_NAME_COLUMNS] = regress(names, relevant, weights, n_threads)
+    place = (n_threads, held.device)
+    unseen[:N_NAME_COLUMNS] = regress(names, relevant, weights, place)
     rows = np.log(counts).astype(np.float32)
     usual = float(weights @ rows) / len(weights)
-    growth = regress(np.column_stack([names, rows - usual]), relevant, weights, n_threads)[-1]
+    growth = regress(np.column_stack([names, rows - usual]), relevant, weights, place)[-1]
     # The first column is 1 for every match: the constant of the regression.
     unseen[0] += odds_of_unused(frequencies.positives, growth, usual) - UNNAMED
     return replace(learned, unseen=unseen)
