@@ -28,6 +28,7 @@ WITHOUT_EXAMPLE = {
     "choose_f_sets",
     "fit_macro_f1",
     "fit_micro_f1",
+    "load_once",
     "make_app",
 }
 
