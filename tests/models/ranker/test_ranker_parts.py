@@ -408,3 +408,18 @@ def test_quantized_weights_are_off_by_half_a_step_at_most(precision: str, most: 
     np.testing.assert_allclose(
         np.maximum.reduceat(np.abs(small.values.astype(int)), [0, 4, 13]), most
     )
+
+
+def test_a_nearly_empty_column_of_the_combination_has_a_bounded_coefficient() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=2000).astype(np.float32)
+    rare = np.zeros(2000, np.float32)
+    # Two labels just above the frequency of a band: their nearness to it is next to nothing.
+    rare[:2] = 1e-6
+    design = np.stack([np.ones(2000, np.float32), scores, rare], axis=1)
+    relevant = scores + rng.normal(size=2000) > 1
+    relevant[:2] = True
+    theta = regress(design, relevant, np.ones(2000, np.float32))
+    # 1e6 would move the two by one; what the other columns say stays what they say.
+    assert abs(theta[2] * 1e-6) < 0.1
+    assert 1 < theta[1] < 3

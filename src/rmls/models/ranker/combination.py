@@ -35,14 +35,14 @@ RARE = 20.0
 RIDGE = 1.0
 STEPS = NewtonSteps(max_steps=30, max_move=5.0, tolerance=1e-3)
 # Of so many pairs and more, one in eight of those that hardly matter stands for all eight.
-MANY_PAIRS = 100_000
-EASY_SHARE = 1 / 8
+MANY_PAIRS, EASY_SHARE = 100_000, 1 / 8
 PRECISION_AT = (1, 3, 5)
 # A tenth of a point of precision.
 TAIL_COST = 0.001
 # Halvings: a boost is found to 1/128 of the largest.
 BOOST_STEPS = 7
-MAX_COEFFICIENT = 1e30
+# Of the largest column: a nearly empty one would have a coefficient that the ridge hardly holds.
+MIN_SCALE, MAX_COEFFICIENT = 1e-3, 1e30
 
 Floats = NDArray[np.float32]
 
@@ -393,7 +393,7 @@ def regress(
     """Return coefficients of a logistic regression; ``place`` is a number of threads, a device."""
     # Columns of unit mean square: one ridge then weighs alike on counts, scores and bends.
     scale = np.sqrt(np.einsum("ij,ij->j", design, design) / len(design)).astype(np.float64)
-    scale[scale == 0] = 1.0
+    scale = np.maximum(scale, MIN_SCALE * scale.max() or 1.0)
     rows, (n_threads, device) = design / scale.astype(np.float32), place
     fit = get_backend(device).fit_logistic
     theta = fit(rows, weights, weights * relevant, RIDGE, STEPS, n_threads)
