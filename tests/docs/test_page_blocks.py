@@ -24,6 +24,7 @@ FOLDER = "needs a model of sentence-transformers; tests/features runs encoders"
 CONTAINER = "needs podman, systemd or root; tests/deploy reads these files and commands"
 HUB = "needs the Hub or an account; tests/exchange runs the round trip on a stand-in"
 TUNING = "takes the minutes that it is given; tests/tuning runs short ones"
+CLUSTER = "needs a Ray cluster; tests/cluster runs one"
 # What is not run: words of the block or of one of its commands, and why. In force on all pages.
 NOT_RUN = {
     "pip install": INSTALLS,
@@ -52,6 +53,10 @@ NOT_RUN = {
     "rmls push": HUB,
     "rmls pull": HUB,
     "rmls card": HUB,
+    "ray start": CLUSTER,
+    "--cluster": CLUSTER,
+    'cluster="auto"': CLUSTER,
+    'os.path.abspath("model")': "needs other engines; run by tests/cluster/test_recipes.py",
     "rmls tune": TUNING,
     "rmls.tune(": TUNING,
     "optuna": "needs Optuna; tests/tuning runs it where it is installed",
