@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from exchange import Ranked
 from problems import Split
 from scipy import sparse
 
-from exchange import Ranked
 from rmls.core.frequency import propensities
 from rmls.core.ranking import Ranking
 from rmls.decide import Cardinality, CardinalityCount, Rule, TopK

@@ -29,7 +29,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LocalHub]:
     with running_hub() as server:
         monkeypatch.setenv("HF_ENDPOINT", server.address)
         monkeypatch.setenv("RMLS_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True, raising=False)
         monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
         monkeypatch.setenv("HF_TOKEN", "secret")
         yield server
@@ -53,8 +53,8 @@ def test_a_model_comes_back_with_equal_answers(hub: LocalHub, model: Any) -> Non
     assert back.suggest(TEXTS) == model.suggest(TEXTS)
     assert np.array_equal(back.decision_function(TEXTS), model.decision_function(TEXTS))
     assert back.quality_record_ == model.quality_record_
-    ((_, files),) = hub.repositories["me/topics"].commits
-    assert sorted(files) == ["README.md", "arrays.safetensors", "model.json"]
+    _, (_, files) = hub.repositories["me/topics"].commits
+    assert sorted(files) == [".gitattributes", "README.md", "arrays.safetensors", "model.json"]
     assert "cc0-1.0" in files["README.md"].decode()
 
 
@@ -132,14 +132,12 @@ def test_what_is_no_model_is_told_in_a_sentence(hub: LocalHub, model: Any, tmp_p
 def test_an_older_commit_can_be_asked_for(hub: LocalHub, model: Any) -> None:
     model.push_to_hub("me/topics")
     rmls.load(SAVED / "plain").push_to_hub("me/topics", card=False)
-    first, second = (commit for commit, _ in hub.repositories["me/topics"].commits)
+    _, first, second = (commit for commit, _ in hub.repositories["me/topics"].commits)
     assert rmls.load(f"hf://me/topics@{first}").quality_record_ is not None
     assert getattr(rmls.load(f"hf://me/topics@{second}"), "quality_record_", None) is None
     # The card was left as it was.
-    assert (
-        hub.repositories["me/topics"].commits[0][1]["README.md"]
-        == (hub.repositories["me/topics"].commits[1][1]["README.md"])
-    )
+    _, (_, before), (_, after) = hub.repositories["me/topics"].commits
+    assert before["README.md"] == after["README.md"]
 
 
 def test_a_server_that_is_away_is_a_sentence(

@@ -48,7 +48,8 @@ class LocalHub:
         if name in self.repositories:
             return 409, {"error": "it exists", "url": f"{self.address}/{name}"}
         private = wanted.get("visibility") == "private" or bool(wanted.get("private"))
-        self.repositories[name] = Repository(private)
+        # As there: a new repository has a commit of its own.
+        self.repositories[name] = Repository(private, [("0" * 40, {".gitattributes": b""})])
         return 200, {"url": f"{self.address}/{name}", "name": name}
 
     def commit(self, name: str, lines: list[dict[str, Any]]) -> tuple[int, Any]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from exchange import Ranked
 from scipy import sparse
 
 from adapters.contract import Adapter
-from exchange import Ranked
 
 
 class RmlsModel(Adapter):
