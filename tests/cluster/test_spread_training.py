@@ -17,7 +17,7 @@ from rmls.cluster.passes import SpreadPasses, Touched, merge_touched, shard_boun
 from rmls.core.errors import InputError
 from rmls.datasets.store import open_store, write_store
 from rmls.kernels.cpu.sgd.passes import merge_copies
-from rmls.models.ranker import on_disk
+from rmls.models.ranker.large import on_disk
 
 OPTIONS = {"n_components": 16, "max_iter": 3}
 

@@ -53,8 +53,6 @@ NOT_RUN = {
     "rmls push": HUB,
     "rmls pull": HUB,
     "rmls card": HUB,
-    "ray start": CLUSTER,
-    "--cluster": CLUSTER,
     'cluster="auto"': CLUSTER,
     'os.path.abspath("model")': "needs other engines; run by tests/cluster/test_recipes.py",
     "import mlflow": "needs MLflow; tests/exchange/test_mlflow.py runs it where it is installed",

@@ -13,7 +13,7 @@ from rmls.core.resources import MEMORY, available_memory
 from rmls.core.sparse import is_mapped, take_rows
 from rmls.datasets import Dataset, make_longtail
 from rmls.datasets.store import open_store, write_store
-from rmls.models.ranker import on_disk
+from rmls.models.ranker.large import on_disk
 from rmls.models.shared import answers
 
 OPTIONS = {"n_components": 16, "max_iter": 2}
