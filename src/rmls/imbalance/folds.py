@@ -56,16 +56,16 @@ def assign_folds(
     labels are spread like the rows of a label; labels without rows change nothing, nor does the
     order of the columns. The order of the rows matters, as in every shuffled split.
 
-    Rows are assigned by iterative stratification [1]_. Then pairs of rows are swapped to lower the
+    Rows are assigned by iterative stratification. Then pairs of rows are swapped to lower the
     squared distance from even, divided by the label's number of rows and summed over labels and
-    folds. Early passes also accept swaps that raise the sum a little [2]_. The best folds seen are
+    folds. Early passes also accept swaps that raise the sum a little. The best folds seen are
     returned, so that they are never less even by that sum than with ``n_passes=0``.
 
     References
     ----------
-    .. [1] Sechidis, Tsoumakas and Vlahavas, "On the stratification of multi-label data", ECML
-       PKDD 2011.
-    .. [2] Dueck and Scheuer, "Threshold accepting", Journal of Computational Physics 90, 1990.
+    Sechidis, Tsoumakas and Vlahavas, "On the stratification of multi-label data", ECML PKDD 2011.
+
+    Dueck and Scheuer, "Threshold accepting", Journal of Computational Physics 90, 1990.
 
     Examples
     --------
