@@ -65,7 +65,6 @@ NOT_RUN = {
 }
 # Pages whose stated outputs are of an earlier model: their blocks run when the outputs are renewed.
 LATER = {
-    "docs/compare.md": "its figures are of the model before the last change of calibration",
     "docs/reference/command-line.md": "forty outputs of the first models of version 0.1.0",
 }
 # Real data sets that pages name; blocks with them are run where the folder RMLS_DATA is.
