@@ -34,6 +34,7 @@ b1,bread,loaf|loaves,
 b2,rye bread,,b1
 b3,wheat bread,white bread,b1
 """
+FEEDBACK = {"text": "A boat at sea", "accepted": ["sea"], "rejected": ["wooded"], "added": []}
 
 
 def write_works(path: Path, part: Any) -> None:
@@ -97,6 +98,11 @@ FILES: dict[str, Callable[[Path], Any]] = {
     "subjects.csv": lambda path: path.write_text(SUBJECTS),
     "breads.csv": lambda path: path.write_text(SUBJECTS),
     "names.csv": lambda path: path.write_text("id,name\nsolar eclipse,solar eclipse\n"),
+    "renamed.csv": lambda path: path.write_text("solar eclipse,eclipse of the sun\n"),
+    "gone.txt": lambda path: path.write_text("wooded\n"),
+    "pairs.csv": lambda path: path.write_text("old,new\ncaricature,satire\n"),
+    "parts.json": lambda path: path.write_text('{"sea": ["calm sea", "rough sea"]}'),
+    "feedback.jsonl": lambda path: path.write_text(json.dumps(FEEDBACK) + "\n"),
     "corrections.csv": lambda path: path.write_text(
         "title,artist,medium,date,subjects\nA windmill,Unknown,Oil paint on canvas,1800,windmill\n"
     ),
