@@ -74,6 +74,7 @@ PREPARED = {
         WORKS.replace("-o model", "-o base"),
         WORKS.replace("-o model", "-o pairs --set pairs=true"),
     ],
+    "docs/service/serve.md": ["mkdir models", WORKS.replace("-o model", "-o models/art")],
 }
 # Trainings that several pages ask for are made once.
 KEPT: dict = {}
