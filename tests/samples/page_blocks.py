@@ -25,6 +25,8 @@ NUMBER = re.compile(r"[-+−]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
 # A block is one of commands where every line begins like one, though no prompt stands before it.
 COMMAND = re.compile(r"(rmls|python3?|make|pip|podman|install|systemctl|curl|cat) ")
 SHELL = re.compile(r"[|<>&;]|\$\(")
+# A page is text: nothing else of it may reach a machine that runs the tests.
+PROGRAMS = {"rmls", "python", "python3", "cat", "head", "tail", "sed", "sort", "ls", "printf"}
 UNITS = ("s", "ms", "MB", "kB", "s,", "s;", "MB)", "kB)")
 DOCTEST = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -121,6 +123,9 @@ def _run_here(arguments: list[str], kept: dict[str, tuple[Path, Result]]) -> Res
 
 
 def _run_in_shell(command: str) -> Result:
+    for part in re.split(r"[|;&]+", command):
+        program = part.strip(" (").split()[0]
+        assert program in PROGRAMS, f"{program} is no program that a page may run: {command}"
     tools = Path("tools").resolve()
     if not tools.is_dir():
         tools.mkdir()
