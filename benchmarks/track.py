@@ -211,6 +211,8 @@ def main() -> None:
         peak = {"peak MB": peak_memory()}
         print(json.dumps({**figures, **peak, **(unit or {"yardstick": yardstick()})}))
         return
+    if not (options.against or options.record or KEPT.exists()):
+        raise SystemExit(f"there is no {KEPT.name} to compare with; --record makes one.")
     sources = [OWN, *([options.against.resolve()] if options.against else [])]
     with tempfile.TemporaryDirectory() as folder:
         if "saved model" in options.cases:
