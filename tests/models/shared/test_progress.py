@@ -123,6 +123,9 @@ import numpy as np
 from numba import njit
 from rmls.models.shared.progress import hearing_ctrl_c
 
+# What a shell starts in the background begins with Ctrl-C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 @njit(nogil=True)
 def work(n):
     out = np.zeros(3)
