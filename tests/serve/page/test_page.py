@@ -138,6 +138,7 @@ def test_enter_on_a_label_shows_why(page: Any, address: str) -> None:
     page.locator("button.name", has_text="harbour").focus()
     page.keyboard.press("Enter")
     panel = page.locator(".panel:visible")
+    panel.locator(".marked mark.for").first.wait_for()
     found = explanation(TEXT, "harbour")
     # Characters outside the basic plane stand before the word, so places in halves would be wrong.
     assert "harbour" in panel.locator(".marked mark.for").all_inner_texts()
