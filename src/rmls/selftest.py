@@ -7,13 +7,14 @@ also compiles kernels, which is most of its time.
 
 from __future__ import annotations
 
+import argparse
 import json
 import platform
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -177,8 +178,9 @@ def _run(check: Check, trial: Trial) -> tuple[bool, str]:
         return False, reason if isinstance(error, Failed) else f"{type(error).__name__}: {reason}"
 
 
-def main() -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Run all checks and print a line for each; return the exit code."""
+    argparse.ArgumentParser("python -m rmls.selftest", description=__doc__).parse_args(arguments)
     began = time.perf_counter()
     print(describe_system(), flush=True)
     failed = 0
@@ -192,4 +194,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -142,3 +143,9 @@ def test_nothing_is_kept_without_a_folder():
     assert keeper.settle({}, 3) == 3
     keeper.put("one", [np.arange(3)])
     assert keeper.get("one") is None
+
+
+def test_a_training_that_is_refused_before_it_began_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such"), keeping(tmp_path / "parts"):
+        raise InputError("no such cluster")
+    assert not (tmp_path / "parts").exists()

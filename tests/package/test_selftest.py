@@ -47,3 +47,12 @@ def test_a_lost_file_of_the_package_is_named(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(selftest, "PARTS", ("py.typed", "no/such.css"))
     (result,) = selftest.run_checks({"files": selftest.check_files})
     assert result == ("files", False, "the package lacks no/such.css")
+
+
+def test_help_says_what_it_does_and_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        selftest.main(["--help"])
+    said = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert "Check an installation" in said
+    assert "training" not in said

@@ -10,7 +10,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -131,7 +131,7 @@ def keeping(folder: str | Path, *, resume: bool = False) -> Iterator[Keeper]:
     Parameters
     ----------
     folder : str or path
-        Made where it is missing. It stays: remove it when the model is saved.
+        Made where it is missing. It stays where parts lie in it: remove it when the model is saved.
     resume : bool, default=False
         Whether parts that lie there are taken.
     """
@@ -148,3 +148,6 @@ def keeping(folder: str | Path, *, resume: bool = False) -> Iterator[Keeper]:
         yield keeper
     finally:
         _CURRENT.reset(token)
+        # What was refused before it began leaves nothing: only an empty folder can be removed so.
+        with suppress(OSError):
+            path.rmdir()
