@@ -19,6 +19,8 @@ the first solution and moves only the variables of new rows and those above 0.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -28,6 +30,8 @@ from rmls.kernels.cpu.linalg.functions import sigmoid
 SQUARED_HINGE, LOGISTIC = range(len(DUAL_LOSSES))
 START = np.float32(1e-3)  # of the cost, for the variables of the logistic loss
 INNER_STEPS = 30
+# Entries of the rows of a label that are laid out side by side: they stay in the second cache.
+ENTRIES_AT_HAND = 1 << 18
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -63,7 +67,8 @@ def shuffle(order, size, state):
     """Shuffle the first ``size`` entries in place; returns the generator's state."""
     for last in range(size - 1, 0, -1):
         state = next_random(state)
-        other = np.int64(state % np.uint64(last + 1))
+        # A division takes longer than the rest; 32 random bits times the size hit every place.
+        other = np.int64(((state >> np.uint64(32)) * np.uint64(last + 1)) >> np.uint64(32))
         order[last], order[other] = order[other], order[last]
     return state
 
@@ -99,30 +104,89 @@ def logistic_step(dual, cost, curvature, margin):
     return cost / (np.float32(1.0) + np.exp(-logit))
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def restore_weights(problem, rows, n_relevant, factor, duals, w, fresh):
-    """Set ``w`` to the sum ``sum_i a_i y_i x_i`` of the given variables and return its bias.
+class Room(NamedTuple):
+    """Memory for the rows of one label; see `make_room`.
+
+    ``begins`` and ``ends`` are those of a row among the entries, ``norms`` and ``costs`` its part
+    of the problem. Rows at hand have features that are numbered by their first appearance:
+    ``names`` are their true numbers, ``numbers`` the way back (-1 for none).
+    """
+
+    begins: np.ndarray
+    ends: np.ndarray
+    norms: np.ndarray
+    costs: np.ndarray
+    order: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    names: np.ndarray
+    numbers: np.ndarray
+    w: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def make_room(problem, longest, n_features):
+    """Return memory for labels of up to ``longest`` rows."""
+    n_entries = min(ENTRIES_AT_HAND, len(problem.x_data))
+    return Room(
+        np.empty(longest, np.int64),
+        np.empty(longest, np.int64),
+        np.empty(longest, np.float32),
+        np.empty(longest, np.float32),
+        np.empty(longest, np.int32),
+        np.empty(n_entries, problem.x_indices.dtype),
+        np.empty(n_entries, np.float32),
+        np.empty(n_features, np.int32),
+        np.full(n_features, -1, np.int32),
+        np.zeros(n_features, np.float32),
+    )
+
+
+@njit(cache=True, nogil=True)
+def find_rows(problem, rows, factor, duals, room):
+    """Write where the rows of a label stand, and what they cost; returns the number of entries.
 
     The variables of the logistic loss lie between 0 and the cost: new ones start a little above 0,
     those of a solution with larger costs a little below the cost.
     """
-    bias = np.float32(0.0)
-    indptr, indices, data = problem.x_indptr, problem.x_indices, problem.x_data
+    n_entries = 0
     for place in range(len(rows)):
         row = rows[place]
+        room.begins[place], room.ends[place] = problem.x_indptr[row], problem.x_indptr[row + 1]
+        n_entries += room.ends[place] - room.begins[place]
+        # norm is Q_ii: the slope grows by that much when a_i grows by 1 and the others rest.
+        room.norms[place] = problem.squares[row] + np.float32(1.0)
         cost = factor * problem.costs[row]
+        room.costs[place] = cost
         if problem.loss == LOGISTIC and cost > 0:
             if duals[place] <= 0:
                 duals[place] = START * cost
             elif duals[place] >= cost:
                 duals[place] = cost - START * cost
-        # Rows whose variable never leaves 0 add nothing to w: `gather_weights` passes them over.
-        fresh[place] = duals[place] <= 0
-        if duals[place] > 0:
-            signed = duals[place] if place < n_relevant else -duals[place]
-            add_sparse(indices, data, indptr[row], indptr[row + 1], signed, w)
-            bias += signed
-    return bias
+    return n_entries
+
+
+@njit(cache=True, nogil=True)
+def bring_rows(problem, n_rows, room):
+    """Lay the rows of a label out side by side; returns how many features they have.
+
+    Every epoch visits them in another order. Scattered over all rows, each would come from afar.
+    """
+    filled, n_names = 0, 0
+    for place in range(n_rows):
+        begin, end = room.begins[place], room.ends[place]
+        room.begins[place] = filled
+        for position in range(np.uint64(begin), np.uint64(end)):
+            feature = problem.x_indices[position]
+            if room.numbers[feature] < 0:
+                room.numbers[feature] = n_names
+                room.names[n_names] = feature
+                n_names += 1
+            room.indices[filled] = room.numbers[feature]
+            room.data[filled] = problem.x_data[position]
+            filled += 1
+        room.ends[place] = filled
+    return n_names
 
 
 @njit(cache=True, nogil=True)
@@ -143,19 +207,29 @@ def choose_active(problem, rows, duals, order):
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def solve_label(problem, rows, n_relevant, factor, offsets, duals, w, fresh, order, state):
+def restore_weights(n_relevant, duals, indices, data, room):
+    """Set ``w`` to the sum ``sum_i a_i y_i x_i`` of the given variables and return its bias."""
+    bias = np.float32(0.0)
+    for place in range(len(duals)):
+        if duals[place] > 0:
+            signed = duals[place] if place < n_relevant else -duals[place]
+            add_sparse(indices, data, room.begins[place], room.ends[place], signed, room.w)
+            bias += signed
+    return bias
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def solve_label(problem, n_relevant, count, offsets, duals, indices, data, room, state):
     """Move the variables of one label until they are optimal; returns the bias.
 
-    The costs of the rows are multiplied by ``factor``. ``w`` is zero at first and holds the weights
-    at the end. ``order[:active]`` are the places of the variables that move; the others wait behind
-    them until these are optimal.
+    ``w`` is zero at first and holds the weights at the end. ``order[:active]`` are the places of
+    the variables that move; the others wait behind them until these are optimal.
     """
-    indptr, indices, data = problem.x_indptr, problem.x_indices, problem.x_data
-    squares, costs = problem.squares, problem.costs
+    begins, ends, norms, costs = room.begins, room.ends, room.norms, room.costs
+    w, order = room.w, room.order
     loss, tolerance, shifted = problem.loss, problem.tolerance, len(offsets) > 0
     huge = np.float32(1e30)
-    bias = restore_weights(problem, rows, n_relevant, factor, duals, w, fresh)
-    count = choose_active(problem, rows, duals, order)
+    bias = restore_weights(n_relevant, duals, indices, data, room)
     active, bound = count, huge
     for epoch in range(problem.max_epochs):
         # Random orders converge faster (Hsieh et al.); the first has the relevant rows in front.
@@ -165,16 +239,12 @@ def solve_label(problem, rows, n_relevant, factor, offsets, duals, w, fresh, ord
         position = 0
         while position < active:
             place = order[position]
-            row = rows[place]
-            start, stop = indptr[row], indptr[row + 1]
-            cost, dual = factor * costs[row], duals[place]
+            cost, dual, norm = costs[place], duals[place], norms[place]
             target = np.float32(1.0) if place < n_relevant else np.float32(-1.0)
-            margin = sparse_dot(indices, data, start, stop, w) + bias
+            margin = sparse_dot(indices, data, begins[place], ends[place], w) + bias
             if shifted:
                 margin += offsets[place]
             margin *= target
-            norm = squares[row] + np.float32(1.0)
-            # norm is Q_ii: the slope grows by that much when a_i grows by 1 and the others rest.
             if loss == LOGISTIC:
                 moved = logistic_step(dual, cost, norm, margin)
                 slope = (dual - moved) * norm
@@ -194,9 +264,8 @@ def solve_label(problem, rows, n_relevant, factor, offsets, duals, w, fresh, ord
             largest, smallest = max(largest, slope), min(smallest, slope)
             if moved != dual:
                 duals[place] = moved
-                fresh[place] = False
                 change = (moved - dual) * target
-                add_sparse(indices, data, start, stop, change, w)
+                add_sparse(indices, data, begins[place], ends[place], change, w)
                 bias += change
             position += 1
         if largest - smallest <= tolerance:
@@ -210,28 +279,38 @@ def solve_label(problem, rows, n_relevant, factor, offsets, duals, w, fresh, ord
 
 
 @njit(cache=True, nogil=True)
-def gather_weights(problem, rows, fresh, w, seen, touched, prune, indices_out, values_out, filled):
-    """Move the weights of one label that are large enough to the outputs, and clear ``w``."""
-    indptr, indices = problem.x_indptr, problem.x_indices
+def name_features(n_rows, indices, room):
+    """Write the features of rows that are not at hand to ``names``; returns their number."""
     count = 0
-    # w is as long as there are features, but only those of the rows that moved it are not 0.
-    for place in range(len(rows)):
-        if fresh[place]:
-            continue
-        row = rows[place]
-        for position in range(indptr[row], indptr[row + 1]):
+    for place in range(n_rows):
+        for position in range(room.begins[place], room.ends[place]):
             feature = indices[position]
-            if not seen[feature]:
-                seen[feature] = True
-                touched[count] = feature
+            # Rows whose variable never left 0 added nothing to w.
+            if room.numbers[feature] < 0 and room.w[feature] != 0:
+                room.numbers[feature] = count
+                room.names[count] = feature
                 count += 1
-    for feature in np.sort(touched[:count]):
-        if abs(w[feature]) >= prune and w[feature] != 0:
-            indices_out[filled] = feature
-            values_out[filled] = w[feature]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def gather_weights(n_names, at_hand, prune, room, indices_out, values_out, filled):
+    """Move the weights of one label that are large enough to the outputs, and clear the room."""
+    first, names, numbers, w = filled, room.names, room.numbers, room.w
+    for number in range(n_names):
+        value = w[number if at_hand else names[number]]
+        if abs(value) >= prune and value != 0:
+            indices_out[filled] = names[number]
             filled += 1
-        w[feature] = np.float32(0.0)
-        seen[feature] = False
+    # By feature, few as they are now.
+    kept = np.sort(indices_out[first:filled])
+    for place in range(len(kept)):
+        feature = kept[place]
+        indices_out[first + place] = feature
+        values_out[first + place] = w[numbers[feature] if at_hand else feature]
+    for number in range(n_names):
+        numbers[names[number]] = -1
+        w[number if at_hand else names[number]] = np.float32(0.0)
     return filled
 
 
@@ -250,18 +329,19 @@ def solve_labels(problem, pairs, duals, labels, n_features, bias_out):
     longest = 0
     for label in labels:
         longest = max(longest, pairs.indptr[label + 1] - pairs.indptr[label])
-    order, fresh = np.empty(longest, np.int32), np.empty(longest, np.bool_)
-    w = np.zeros(n_features, np.float32)
-    seen, touched = np.zeros(n_features, np.bool_), np.empty(n_features, np.int32)
+    room = make_room(problem, longest, n_features)
     indices = np.empty(n_features, problem.x_indices.dtype)
     values = np.empty(n_features, np.float32)
     lengths = np.zeros(len(labels), np.int64)
     filled = 0
     for number in range(len(labels)):
         label = labels[number]
-        start, stop = pairs.indptr[label], pairs.indptr[label + 1]
-        relevant = pairs.rows[start : start + pairs.n_relevant[label]]
-        if not np.any(problem.costs[relevant] > 0):
+        start, stop, n_relevant = (
+            pairs.indptr[label],
+            pairs.indptr[label + 1],
+            pairs.n_relevant[label],
+        )
+        if not np.any(problem.costs[pairs.rows[start : start + n_relevant]] > 0):
             bias_out[label] = np.float32(-1.0)
             continue
         # Room for one more label, whatever its weights: the outputs grow by doubling.
@@ -272,21 +352,16 @@ def solve_labels(problem, pairs, duals, labels, n_features, bias_out):
         offsets = problem.offsets[start:stop] if len(problem.offsets) else problem.offsets
         # Random orders belong to the label: a solution does not depend on who else is solved.
         state = np.uint64(label + 1) * np.uint64(0x9E3779B97F4A7C15)
-        bias_out[label] = solve_label(
-            problem,
-            rows,
-            pairs.n_relevant[label],
-            problem.label_costs[label],
-            offsets,
-            own,
-            w,
-            fresh,
-            order,
-            state,
-        )
+        at_hand = find_rows(problem, rows, problem.label_costs[label], own, room) <= len(room.data)
+        count = choose_active(problem, rows, own, room.order)
+        given = (problem, n_relevant, count, offsets, own)
+        if at_hand:
+            n_names = bring_rows(problem, len(rows), room)
+            bias_out[label] = solve_label(*given, room.indices, room.data, room, state)
+        else:
+            bias_out[label] = solve_label(*given, problem.x_indices, problem.x_data, room, state)
+            n_names = name_features(len(rows), problem.x_indices, room)
         before = filled
-        filled = gather_weights(
-            problem, rows, fresh, w, seen, touched, problem.prune, indices, values, filled
-        )
+        filled = gather_weights(n_names, at_hand, problem.prune, room, indices, values, filled)
         lengths[number] = filled - before
     return lengths, indices[:filled].copy(), values[:filled].copy()
