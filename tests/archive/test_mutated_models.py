@@ -24,6 +24,7 @@ FEW, MANY = 8, 250
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in ESTIMATORS},
     "clusters of int8": ("RMLSRanker", {"precision": "int8", "index": "clusters"}),
+    "leading": ("RMLSRanker", {"index": "leading", "n_components": 40}),
     "pairs": ("GFM", {"joint": "pairs"}),
     "log q": ("RMLS", {"sampler": "mixture", "log_q": True}),
     "later labels": ("RMLSRanker", {}),

@@ -48,6 +48,7 @@ for model in (
     rmls.RMLS(8, max_iter=30, device="numpy", early_stopping=True, loss="focal"),
     rmls.RMLSRanker(8, device="numpy", shortlist_size=4, offset=0.1, index="exact"),
     rmls.RMLSRanker(8, device="numpy", shortlist_size=4, offset=0.1, index="clusters"),
+    rmls.RMLSRanker(40, device="numpy", shortlist_size=4, index="leading"),
     rmls.RMLSRanker(8, device="numpy", calibration_folds=0, n_models=2, loss="logistic"),
 ):
     assert model.fit(X, Y).score(X, Y) > 0.9, model

@@ -21,6 +21,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "int16": {"precision": "int16"},
     "int8": {"precision": "int8"},
     "clusters": {"index": "clusters", "precision": "int8"},
+    "leading": {"index": "leading", "n_components": 40},
     "offset": {"offset": 0.2, "loss": "logistic"},
     "not calibrated": {"calibration": None},
     "names": {},
@@ -66,9 +67,10 @@ def _fitted(kind: str) -> Live:
     rows = [FEATURES.transform(texts) for texts in (DATA.texts, NEW.texts, OWN)]
     if OPTIONS[kind].get("dense_columns"):
         rows = [with_vectors(part, seed) for seed, part in enumerate(rows)]
-    settings: dict[str, Any] = {"max_iter": 4, "shortlist_size": 10, **OPTIONS[kind]}
+    defaults = {"n_components": 16, "max_iter": 4, "shortlist_size": 10}
+    settings: dict[str, Any] = {**defaults, **OPTIONS[kind]}
     names = name_rows(FEATURES, list(DATA.names.values())) if kind in WITH_NAMES else None
-    model = RMLSRanker(16, **settings).fit(rows[0], DATA.labels, label_text=names)
+    model = RMLSRanker(**settings).fit(rows[0], DATA.labels, label_text=names)
     words = name_rows(FEATURES, ["quasar nebula", "glacier fjord"])
     return Live(model, rows[1], rows[2], words)
 

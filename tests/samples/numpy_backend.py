@@ -146,6 +146,11 @@ class NumpyBackend:
         found.offer(self.scores(hidden, vectors, bias), labels, np.arange(len(hidden)))
         return found.take()
 
+    def best_leading(
+        self, hidden: np.ndarray, vectors: np.ndarray, bias: np.ndarray, leading: Any, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return self.best_labels(hidden, vectors, bias, k)
+
     def select(self, n_rows: int, k: int) -> NumpySelection:
         return NumpySelection(n_rows, k)
 

@@ -110,6 +110,18 @@ class Pairs(NamedTuple):
     n_relevant: np.ndarray
 
 
+class Leading(NamedTuple):
+    """Label vectors cut to their leading directions, with the bias as the last number.
+
+    ``labels`` is whose they are: those that score well on average come first. A row is cut by the
+    product with ``rows``.
+    """
+
+    rows: np.ndarray
+    vectors: np.ndarray
+    labels: np.ndarray
+
+
 class Problem(NamedTuple):
     """What the labels share: rows, their squared norms and costs, loss and when to stop.
 

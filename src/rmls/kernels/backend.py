@@ -21,6 +21,7 @@ from rmls.core.numeric import NewtonSteps
 from rmls.kernels.arrays import (
     Csr,
     LabelledRows,
+    Leading,
     ListScores,
     Mixture,
     NameMatches,
@@ -102,6 +103,12 @@ class Backend(Protocol):
         self, hidden: Floats, vectors: Floats, bias: Floats, k: int
     ) -> tuple[Labels, Floats]:
         """Return the ``k`` labels of every row with the best ``h . l_j + c_j``, by label."""
+        ...
+
+    def best_leading(
+        self, hidden: Floats, vectors: Floats, bias: Floats, leading: Leading, k: int
+    ) -> tuple[Labels, Floats]:
+        """Return nearly the same: the best by all of those that lead by a part of the vectors."""
         ...
 
     def select(self, n_rows: int, k: int) -> Selection:

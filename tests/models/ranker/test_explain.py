@@ -71,6 +71,7 @@ def test_parts_add_up_to_the_score_that_ranks(activation: str, gradient: str) ->
         {"precision": "int8"},
         {"precision": "int16"},
         {"index": "clusters"},
+        {"index": "leading", "n_components": 40},
         {"n_models": 2},
         {"tail": 1.0},
         {"loss": "logistic", "normalize": "none"},

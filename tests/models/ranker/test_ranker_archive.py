@@ -67,6 +67,7 @@ def test_a_model_of_two_bytes_from_version_0_1_is_saved_as_it_was(tmp_path: Path
         {"n_models": 2},
         {"calibration": None},
         {"index": "clusters"},
+        {"index": "leading", "n_components": 40},
         {"representation": RMLS(8, max_iter=3, activation="relu")},
     ],
     ids=str,

@@ -14,6 +14,7 @@ from rmls.core.resources import cut_blocks, run_parts
 from rmls.kernels.arrays import (
     Csr,
     LabelledRows,
+    Leading,
     ListScores,
     Mixture,
     NameMatches,
@@ -25,7 +26,13 @@ from rmls.kernels.arrays import (
     SparseWeights,
 )
 from rmls.kernels.cpu.linalg.products import multiply_rows, products_at
-from rmls.kernels.cpu.linalg.select import best_of_rows, offer_scores, room_for, take_best
+from rmls.kernels.cpu.linalg.select import (
+    best_of_rows,
+    offer_scores,
+    room_for,
+    take_best,
+    take_best_again,
+)
 from rmls.kernels.cpu.ranker.dual import solve_labels
 from rmls.kernels.cpu.ranker.listed import (
     mark_relevant,
@@ -42,6 +49,8 @@ from rmls.kernels.cpu.sgd.passes import VectorPasses
 TILE_LABELS, TILE_ROWS = 1024, 32
 SCORED_ROWS = 1024
 PARTS_A_THREAD = 16
+# Labels that are scored by all of their vectors for every one that is wanted.
+TRIED = 2
 # Pairs of a label and a row that exist at once where all of them are solved.
 ALL_PAIRS = 1 << 24
 
@@ -105,14 +114,20 @@ class CpuBackend:
 
         Labels are scored in tiles that stay in the cache while the best of them are taken.
         """
-        found = self.select(len(hidden), k)
-        rows, labels = np.arange(len(hidden)), np.arange(len(vectors), dtype=np.int32)
-        # Scores of a row or two are in the cache, however many; every call takes microseconds.
-        size = TILE_LABELS * max(1, TILE_ROWS // max(len(hidden), 1))
-        for first in range(0, len(labels), size):
-            part = slice(first, first + size)
-            found.offer(self.scores(hidden, vectors[part], bias[part]), labels[part], rows)
+        found = CpuSelection(len(hidden), k)
+        labels = np.arange(len(vectors), dtype=np.int32)
+        found.offer_all(lambda part: self.scores(hidden, vectors[part], bias[part]), labels)
         return found.take()
+
+    def best_leading(
+        self, hidden: Floats, vectors: Floats, bias: Floats, leading: Leading, k: int
+    ) -> tuple[Labels, Floats]:
+        """Return the best labels of every row, of those with the best scores by a cut vector."""
+        found = CpuSelection(len(hidden), min(TRIED * k, len(vectors)))
+        cut = np.ones((len(hidden), leading.vectors.shape[1]), np.float32)
+        np.matmul(hidden, leading.rows, out=cut[:, :-1])
+        found.offer_all(lambda part: cut @ leading.vectors[part].T, leading.labels)
+        return found.take_again(k, hidden, vectors, bias)
 
     def select(self, n_rows: int, k: int) -> CpuSelection:
         """Return an empty memory of the best ``k`` labels of some rows."""
@@ -306,6 +321,24 @@ class CpuSelection:
     def offer(self, scores: Floats, labels: Labels, rows: NDArray[np.int64]) -> None:
         """Show the scores of some labels to some rows."""
         offer_scores(scores, labels, rows, self.k, self._keys, self._counts, self._lowest)
+
+    def offer_all(self, score: Callable[[slice], Floats], labels: Labels) -> None:
+        """Show the scores of all labels to all rows, in tiles that stay in the cache."""
+        rows = np.arange(len(self._counts))
+        # Scores of a row or two are in the cache, however many; every call takes microseconds.
+        size = TILE_LABELS * max(1, TILE_ROWS // max(len(rows), 1))
+        for first in range(0, len(labels), size):
+            part = slice(first, first + size)
+            self.offer(score(part), labels[part], rows)
+
+    def take_again(
+        self, k: int, hidden: Floats, vectors: Floats, bias: Floats
+    ) -> tuple[Labels, Floats]:
+        """Return the best ``k`` of them by ``h . l_j + c_j``, likewise."""
+        labels, scores = _tables(len(self._counts), k)
+        offered = (self._keys, self._counts)
+        take_best_again(k, self.k, *offered, hidden, vectors, bias, labels, scores)
+        return labels, scores
 
     def take(self) -> tuple[Labels, Floats]:
         """Return the best labels of every row and their scores, in the order of the labels."""

@@ -18,6 +18,7 @@ from rmls.kernels.arrays import (
     IN_BATCH,
     Csr,
     LabelledRows,
+    Leading,
     Objective,
     Pairs,
     Params,
@@ -105,6 +106,14 @@ class TorchBackend(CpuBackend):
             return super().best_labels(hidden, vectors, bias, k)
         with told_of_memory("use fewer labels at a time, or device='cpu'"):
             return search_labels(hidden, vectors, bias, k, self.device)
+
+    def best_leading(
+        self, hidden: Floats, vectors: Floats, bias: Floats, leading: Leading, k: int
+    ) -> tuple[Labels, Floats]:
+        """Return the best labels of every row: here the product with all of them is cheap."""
+        if hidden.size * len(vectors) < self.small_work:
+            return super().best_leading(hidden, vectors, bias, leading, k)
+        return self.best_labels(hidden, vectors, bias, k)
 
     def pair_rows(
         self, Y: Csr, listed: Labels, n_labels: int, zeros: Callable[..., Any] = np.zeros

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from rmls.core.errors import InputError
-from rmls.kernels.arrays import LabelledRows, Objective, Pairs, Params, Problem
+from rmls.kernels.arrays import LabelledRows, Leading, Objective, Pairs, Params, Problem
 from rmls.kernels.cpu.backend import CpuBackend, Floats, Labels
 
 LOG = logging.getLogger("rmls")
@@ -79,6 +79,14 @@ class AutoBackend(CpuBackend):
         """Return the best labels of every row."""
         gpu = self._choose(hidden.size * len(vectors) / 100, "search of labels")
         found: tuple[Labels, Floats] = (gpu or CPU).best_labels(hidden, vectors, bias, k)
+        return found
+
+    def best_leading(
+        self, hidden: Floats, vectors: Floats, bias: Floats, leading: Leading, k: int
+    ) -> tuple[Labels, Floats]:
+        """Return the best labels of every row, of those that lead by a part of the vectors."""
+        gpu = self._choose(hidden.size * len(vectors) / 100, "search of labels")
+        found: tuple[Labels, Floats] = (gpu or CPU).best_leading(hidden, vectors, bias, leading, k)
         return found
 
     def solve_classifiers(

@@ -1,4 +1,8 @@
-"""Search of the labels whose vectors suit a row best: among all of them, or in clusters."""
+"""Search of the labels whose vectors suit a row best.
+
+All of them are scored, or all by the leading directions of their vectors and the best of these by
+all directions, or those in the clusters that suit the row.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,23 @@ from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError
 from rmls.core.options import check_whole
 from rmls.core.resources import for_blocks
+from rmls.kernels.arrays import Leading
 from rmls.kernels.backend import Vectors, get_backend
 
-# Below, the product with all labels is as fast as a search in clusters (docs/research/ranker.md).
-EXACT_LABELS = 50_000
+# Below, the product with all labels is as fast as any search (docs/research/ranker.md).
+EXACT_LABELS = 4_000
+# Below, a search by leading directions is as fast as one in clusters.
+LEADING_LABELS = 50_000
 SEARCHED_ROWS, DEVICE_ROWS = 128, 32_768
+RECALL_ROWS = 256
 # Doubled until the recall suffices: all trials visit fewer than twice the clusters of the last.
 PROBES = (8, 16, 32, 64, 128, 256)
 WANTED_RECALL = 0.97
+# Leading directions to try, and the recall that lets a search stop at them; with the bias as one
+# more number, vectors fill whole registers.
+DIRECTIONS, LEADING_RECALL = (31, 39, 47, 63), 0.99
+# Of the directions in which rows hardly differ, nothing is known.
+RIDGE = 1e-6
 
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
@@ -68,6 +81,65 @@ class ExactIndex:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return nothing: the vectors are all there is."""
         return {}
+
+
+@dataclass(frozen=True)
+class LeadingIndex:
+    """Scores every label by the leading directions of vectors, then the best of these by all.
+
+    With the second moments M of rows and N of labels, the mean square of all scores is the trace of
+    M N. For M = K K' and the eigenvectors U of K' N K, rows ``h K'^-1 U`` and labels ``l K U`` have
+    the products of before, and no other cut to as many numbers keeps more of that mean square.
+
+    Attributes
+    ----------
+    vectors : Vectors
+    cut_rows : ndarray of float32, shape (k, n_directions)
+    cut_labels : ndarray of float32, shape (k, n_directions + 1)
+        What becomes of vectors of rows and labels. The last column is the mean vector of rows.
+    leading : Leading
+        All labels so cut.
+    """
+
+    vectors: Vectors
+    cut_rows: Floats
+    cut_labels: Floats
+    leading: Leading
+    n_probe = None
+    block_rows = 256
+
+    @classmethod
+    def of(cls, vectors: Vectors, cut_rows: Floats, cut_labels: Floats) -> LeadingIndex:
+        """Return the index of given directions."""
+        cut, bias = vectors.params.L @ cut_labels, vectors.params.c
+        # The sooner good labels are seen, the fewer of the others are worth a second look.
+        labels = np.argsort(-(cut[:, -1] + bias), kind="stable").astype(np.int32)
+        cut[:, -1] = bias
+        leading = Leading(np.ascontiguousarray(cut_rows), cut[labels], labels)
+        return cls(vectors, cut_rows, cut_labels, leading)
+
+    @classmethod
+    def fit(cls, vectors: Vectors, hidden: Floats, n_directions: int) -> LeadingIndex:
+        """Return the index by the directions that lead in scores of some rows."""
+        rows, labels = hidden.astype(np.float64), vectors.params.L.astype(np.float64)
+        moment = rows.T @ rows / max(len(rows), 1)
+        ridge = RIDGE * max(np.trace(moment), RIDGE) * np.eye(len(moment))
+        root = np.linalg.cholesky(moment + ridge)
+        _, found = np.linalg.eigh(root.T @ (labels.T @ labels) @ root)
+        found = found[:, : -n_directions - 1 : -1]
+        cut_labels = np.column_stack([root @ found, rows.mean(axis=0)])
+        cut_rows = np.linalg.solve(root.T, found)
+        return cls.of(vectors, cut_rows.astype(np.float32), cut_labels.astype(np.float32))
+
+    def search(self, hidden: Floats, size: int) -> tuple[Labels, Floats]:
+        """Return the best labels of those that lead."""
+        params = self.vectors.params
+        backend = get_backend(self.vectors.device)
+        return backend.best_leading(hidden, params.L, params.c, self.leading, size)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the directions."""
+        return {"leading_rows": self.cut_rows, "leading_labels": self.cut_labels}
 
 
 @dataclass(frozen=True)
@@ -164,40 +236,70 @@ class ClusterIndex:
         return {"cluster_indptr": self.indptr, "cluster_labels": self.labels}
 
 
-Index = ExactIndex | ClusterIndex
+Index = ExactIndex | LeadingIndex | ClusterIndex
 
 
 def build_index(
     kind: str, vectors: Vectors, hidden: Floats, size: int, seed: int, n_threads: int = 1
 ) -> tuple[Index, float]:
-    """Return an index of the kind ``"exact"``, ``"clusters"`` or ``"auto"``, and its recall.
+    """Return an index of the kind that the option ``index`` names, and its recall.
 
-    The recall is the share of the best ``size`` labels of some rows that it finds. Of the index in
-    clusters, it is that with the fewest probes that find 97% of them.
+    The recall is the share of the best ``size`` labels of some rows that it finds. An index by
+    leading directions has the fewest of them that find 99%, one in clusters the fewest probes
+    that find 97%.
     """
-    exact = ExactIndex(vectors)
-    if kind == "exact" or (kind == "auto" and vectors.n_labels <= EXACT_LABELS):
+    index: Index = ExactIndex(vectors)
+    exact, n_labels = index, vectors.n_labels
+    if kind == "auto":
+        # On a device the product with all labels is cheap.
+        small = n_labels <= (EXACT_LABELS if vectors.device == "cpu" else LEADING_LABELS)
+        kind = "exact" if small else "leading" if n_labels <= LEADING_LABELS else "clusters"
+    if kind == "exact":
         return exact, 1.0
+    # The exact lists of a few rows are affordable, and tell how far to search.
+    few = hidden[:RECALL_ROWS]
+    wanted = _search_all(exact, few, size, n_threads)
+    trials, enough = _leading(vectors, hidden), LEADING_RECALL
+    if kind == "clusters":
+        trials, enough = _clusters(vectors, seed, n_threads), WANTED_RECALL
+    recall = 0.0
+    for index in trials:
+        recall = _overlap(wanted, _search_all(index, few, size, n_threads))
+        if recall >= enough:
+            return index, recall
+    return (index, recall) if kind == "clusters" else (exact, 1.0)
+
+
+def _leading(vectors: Vectors, hidden: Floats) -> Iterator[Index]:
+    """Yield indexes by more and more directions, but fewer than there are."""
+    for n_directions in DIRECTIONS:
+        if n_directions < vectors.params.L.shape[1]:
+            yield LeadingIndex.fit(vectors, hidden, n_directions)
+
+
+def _clusters(vectors: Vectors, seed: int, n_threads: int) -> Iterator[Index]:
+    """Yield indexes that visit more and more clusters."""
     from rmls.models.ranker.label_clusters import cluster_labels
 
     index = ClusterIndex.of(vectors, *cluster_labels(vectors.params, seed, n_threads))
-    wanted = _search_all(exact, hidden, size, n_threads)
-    recall = 0.0
-    # The exact lists of a few rows are affordable, and tell how many clusters to visit.
     for n_probe in PROBES:
-        index = replace(index, n_probe=n_probe)
-        recall = _overlap(wanted, _search_all(index, hidden, size, n_threads))
-        if recall >= WANTED_RECALL or n_probe >= len(index.means):
+        yield replace(index, n_probe=n_probe)
+        if n_probe >= len(index.means):
             break
-    return index, recall
 
 
 def read_index(archive: Archive, vectors: Vectors, n_probe: Any) -> Index:
-    """Read the clusters of labels of an archive; without ``n_probe`` it has none."""
-    if n_probe is None:
+    """Read the directions or clusters of an archive, if it has any."""
+    m, k = vectors.params.L.shape
+    if n_probe is None and "leading_rows" not in archive.arrays:
         return ExactIndex(vectors)
+    if n_probe is None:
+        check_arrays(archive, {"leading_rows": (np.float32, (k, None))})
+        cut_rows = archive.arrays["leading_rows"]
+        n_directions = cut_rows.shape[1]
+        check_arrays(archive, {"leading_labels": (np.float32, (k, n_directions + 1))})
+        return LeadingIndex.of(vectors, cut_rows, archive.arrays["leading_labels"])
     check_whole("n_probe", n_probe, 1)
-    m = vectors.n_labels
     check_arrays(
         archive, {"cluster_indptr": (np.int64, (None,)), "cluster_labels": (np.int32, (m,))}
     )

@@ -78,9 +78,10 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         rest. Normalisation, threads and the random state are those of the ranker.
     n_models : int, default=1
         Representations of different random states whose mean score proposes.
-    index : {"auto", "exact", "clusters"}, default="auto"
-        Whether a shortlist is the best of all labels, or of those in the clusters of label vectors
-        that suit the row best. ``"auto"`` searches clusters above 50,000 labels.
+    index : {"auto", "exact", "leading", "clusters"}, default="auto"
+        Whether a shortlist is the best of all labels, of those that lead by a part of the vectors,
+        or of those in clusters of label vectors that suit the row best. ``"auto"`` is one after
+        the other above 4,000 and 50,000 labels.
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
         Loss of the classifiers.
     C : float or "auto", default="auto"
@@ -141,7 +142,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     shortlist_recall_ : float
         Share of the relevant labels of held-out rows that are on their shortlists.
     index_recall_ : float
-        Share of the best labels that the search in clusters finds; 1 where it is exact.
+        Share of the best labels that the search finds; 1 where it is exact.
     tail_ : float
         The power by which rare labels are boosted.
     n_iter_ : int
@@ -206,7 +207,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         "shortlist_size": whole(1).or_auto(),
         "representation": anything("an RMLS").or_none(),
         "n_models": whole(1),
-        "index": choice("auto", "exact", "clusters"),
+        "index": choice("auto", "exact", "leading", "clusters"),
         "loss": choice(*DUAL_LOSSES),
         "C": positive().or_auto(),
         "offset": number(),

@@ -34,7 +34,7 @@ from rmls.models.shared.training_set import TrainingSet
 # Lists of "auto": 500 where 150 miss many labels.
 SHORT, LONG = 150, 500
 # Rows come in the order of their fingerprints: the first ones are a fair sample.
-INDEX_ROWS = 256
+INDEX_ROWS = 2_048
 # Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
 HELD_OUT_ROWS = 2_000
 DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
@@ -58,7 +58,7 @@ class StageTrainer:
         Settings of the representations, which are joined; each has its own seed.
     size, longest : int
         Length of the shortlists, and the one they get where they miss many labels; 0 for never.
-    index : {"auto", "exact", "clusters"}
+    index : {"auto", "exact", "leading", "clusters"}
     precision : str
     options : ClassifierOptions
     seed, n_threads : int

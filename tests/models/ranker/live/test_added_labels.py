@@ -54,7 +54,7 @@ def test_a_label_is_first_for_rows_like_those_that_showed_it(kind: str) -> None:
     assert (chances[:, -2] > chances[:, -1]).all()
 
 
-@pytest.mark.parametrize("kind", [*WITH_NAMES, "plain", "clusters"])
+@pytest.mark.parametrize("kind", [*WITH_NAMES, "plain", "clusters", "leading"])
 def test_a_label_is_suggested_by_its_name_alone(kind: str) -> None:
     live = fitted(kind)
     model = live.model.add_labels(["quasar", "fjord"], **given(live, "names"))

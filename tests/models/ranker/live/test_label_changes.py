@@ -228,7 +228,9 @@ def change_at_random(model: Any, live: Any, rng: np.random.Generator, step: int)
     return kind
 
 
-@pytest.mark.parametrize("kind", ["plain", "names", "dense", "clusters", "int16", "not calibrated"])
+@pytest.mark.parametrize(
+    "kind", ["plain", "names", "dense", "clusters", "leading", "int16", "not calibrated"]
+)
 def test_everything_fits_together_after_any_sequence_of_changes(kind: str, tmp_path: Path) -> None:
     live = fitted(kind)
     model, rng, done = live.model, np.random.default_rng(len(kind)), []

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rmls.kernels.cpu.linalg.prefetch import AHEAD, prefetch_row
+from rmls.kernels.cpu.linalg.rows import dot_row
+
 
 @njit(cache=True)
 def _sift_down(scores, labels, parent, size):
@@ -178,12 +181,32 @@ def offer_scores(tile, labels, rows, k, keys, counts, lowest):
 
 
 @njit(cache=True, nogil=True)
+def _write_best(keys, out_labels, out_scores):
+    """Write keys as labels and scores, in the order of the labels."""
+    order = np.argsort(LOW_BITS - (keys & LOW_BITS))
+    for place in range(len(keys)):
+        out_labels[place] = _label_of(keys[order[place]])
+        out_scores[place] = _score_of(keys[order[place]])
+
+
+@njit(cache=True, nogil=True)
 def take_best(k, keys, counts, out_labels, out_scores):
     """Write the best k of what was offered, in the order of the labels."""
     for row in range(len(counts)):
         _lead(keys[row], counts[row], k)
-        best = keys[row, :k]
-        order = np.argsort(LOW_BITS - (best & LOW_BITS))
-        for place in range(k):
-            out_labels[row, place] = _label_of(best[order[place]])
-            out_scores[row, place] = _score_of(best[order[place]])
+        _write_best(keys[row, :k], out_labels[row], out_scores[row])
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def take_best_again(k, n_tried, keys, counts, hidden, vectors, bias, out_labels, out_scores):
+    """Score the best of what was offered by ``h . l_j + c_j``, and write the best k of these."""
+    for row in range(len(counts)):
+        tried, h = keys[row, :n_tried], hidden[row]
+        _lead(keys[row], counts[row], n_tried)
+        for place in range(n_tried):
+            if place + AHEAD < n_tried:
+                prefetch_row(vectors, _label_of(tried[place + AHEAD]))
+            label = _label_of(tried[place])
+            tried[place] = _key(dot_row(vectors, label, h) + bias[label], label)
+        _lead(tried, n_tried, k)
+        _write_best(tried[:k], out_labels[row], out_scores[row])

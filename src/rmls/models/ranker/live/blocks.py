@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from rmls.kernels.backend import Vectors
 from rmls.models.ranker.archive import quantize, round_vectors, weights_by_feature
 from rmls.models.ranker.combination import N_NAME_COLUMNS
 from rmls.models.ranker.dense import DenseIndex
-from rmls.models.ranker.label_index import ClusterIndex, ExactIndex
+from rmls.models.ranker.label_index import ClusterIndex, ExactIndex, LeadingIndex
 from rmls.models.ranker.names import NameIndex
 from rmls.models.ranker.scoring import LabelBlock, Proposer
 from rmls.models.ranker.sources import Silent, Source
@@ -186,9 +187,7 @@ def weights_by_label(weights: SparseWeights) -> sparse.csr_matrix:
 def keep_labels(block: LabelBlock, labels: Places, precision: str) -> LabelBlock:
     """Return the block of some of its labels, in their order."""
     parts, proposer = LabelParts.of(block).take(labels), block.proposer
-    index: Any = ExactIndex
-    if isinstance(proposer.index, ClusterIndex):
-        index = _ClustersOf(proposer.index, labels)
+    index = _like(proposer.index, labels)
     sources = tuple(_keep_source(source, parts, labels) for source in proposer.sources)
     return _build(block, parts, precision, index, sources)
 
@@ -216,9 +215,7 @@ def change_labels(block: LabelBlock, parts: LabelParts, precision: str) -> Label
         replace(source, postings=parts.names.postings) if isinstance(source, NameIndex) else source
         for source in block.proposer.sources
     )
-    index: Any = ExactIndex
-    if isinstance(block.proposer.index, ClusterIndex):
-        index = _ClustersOf(block.proposer.index, np.arange(len(parts)))
+    index = _like(block.proposer.index, np.arange(len(parts)))
     if parts.vectors is not block.proposer.vectors.params.L:
         parts = replace(parts, vectors=round_vectors(parts.vectors, precision))
     return _build(block, parts, precision, index, sources)
@@ -233,6 +230,15 @@ def _build(
     size = min(block.proposer.size, len(parts))
     proposer = Proposer(vectors, index(vectors), size, sources)
     return LabelBlock(proposer, parts.build_weights(precision), block.first)
+
+
+def _like(index: Any, labels: Places) -> Any:
+    """Return what makes an index like an old one, with some of the labels."""
+    if isinstance(index, ClusterIndex):
+        return _ClustersOf(index, labels)
+    if isinstance(index, LeadingIndex):
+        return partial(LeadingIndex.of, cut_rows=index.cut_rows, cut_labels=index.cut_labels)
+    return ExactIndex
 
 
 @dataclass(frozen=True)
