@@ -209,7 +209,7 @@ class ThreadLimits:
         self._bounds: list[_Bound] = []
         # For every library: what was there before the first call, and what we have set.
         self._held: dict[str, tuple[int, int]] = {}
-        self._libraries: list[Any] = []
+        self._libraries: dict[str, list[Any]] = {}
         self._seen_modules = 0
         self._lock = threading.RLock()
         if hasattr(os, "register_at_fork"):
@@ -249,15 +249,13 @@ class ThreadLimits:
         # Looking for them takes milliseconds; a library comes with a module that needs it.
         n_modules = len(sys.modules)
         if self._seen_modules != n_modules:
-            self._libraries = list(ThreadpoolController().lib_controllers)
+            self._libraries = {"openmp": [], "blas": []}
+            for library in ThreadpoolController().lib_controllers:
+                # BLAS on top of OpenMP asks OpenMP for its threads, and that by calling thread.
+                if getattr(library, "threading_layer", "") != "openmp":
+                    self._libraries[library.user_api].append(library)
             self._seen_modules = n_modules
-        # BLAS on top of OpenMP asks OpenMP for its threads, and that by calling thread.
-        return [
-            library
-            for library in self._libraries
-            if library.user_api == kind
-            and (kind == "openmp" or getattr(library, "threading_layer", "") != "openmp")
-        ]
+        return self._libraries[kind]
 
     def _apply(self) -> None:
         lowest = min((bound.n_threads for bound in self._bounds), default=None)

@@ -132,6 +132,23 @@ def check_sparse(X: Any, name: str) -> None:
                 raise InputError(f"{name} has an index outside its shape {given.shape}.")
 
 
+def is_plain(X: Any) -> bool:
+    """Tell finite float32 numbers in CSR, in memory, of at least one row and column.
+
+    Examples
+    --------
+    >>> is_plain(sparse.csr_matrix([[1.0]], dtype=np.float32)), is_plain([[1.0]])
+    (True, False)
+    """
+    if not sparse.issparse(X):
+        return False
+    given: Any = X
+    is_csr = given.format == "csr" and given.dtype == np.float32 and given.ndim == 2
+    return bool(
+        is_csr and min(given.shape) > 0 and not is_mapped(given) and np.isfinite(given.data).all()
+    )
+
+
 def is_row_pointer(indptr: NDArray[Any], n_rows: int, n_entries: int) -> bool:
     """Tell whether ``indptr`` cuts ``n_entries`` entries into ``n_rows`` rows.
 

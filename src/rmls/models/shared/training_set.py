@@ -20,6 +20,7 @@ from rmls.core.sparse import (
     check_sparse,
     distinct_rows,
     is_mapped,
+    is_plain,
     label_counts,
     take_rows,
 )
@@ -226,14 +227,17 @@ def read_features(model: MultiLabelEstimator, X: Any, *, reset: bool = False) ->
     order = None
     if not reset or _continues(model, names):
         order = _find_order(model, names)
-    checked = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=np.float32,
-        ensure_min_features=1,
-        estimator=model,
-        input_name="X",
-    )
+    checked = X
+    # A single row that is as it should be would wait longer for this than for its labels.
+    if not is_plain(X):
+        checked = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=np.float32,
+            ensure_min_features=1,
+            estimator=model,
+            input_name="X",
+        )
     _check_n_features(model, checked, reset=reset)
     if reset and order is None:
         _keep_names(model, names)
