@@ -11,6 +11,7 @@ on: how many labels were predicted, their mean probability, and the share that i
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import warnings
 from pathlib import Path
@@ -47,9 +48,15 @@ def predictions(model: Any, X: sparse.csr_matrix, Y: sparse.csr_matrix) -> tuple
     return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
 
 
-def show(title: str, counts: np.ndarray, labels: Any, chances: Any, true: Any) -> float:
-    """Print a line of the table; returns the largest difference of a group that counts."""
-    cells, worst = [], 0.0
+def show(
+    title: str, counts: np.ndarray, labels: Any, chances: Any, true: Any
+) -> tuple[float, float]:
+    """Print a line of the table.
+
+    Returns the largest difference of a group that counts, and how probable it is that none would
+    be too large if all probabilities were right: truths of pairs are then independent draws.
+    """
+    cells, worst, within = [], 0.0, 1.0
     for group in range(len(EDGES)):
         inside = np.searchsorted(EDGES, counts[labels], side="right") == group + 1
         size = int(inside.sum())
@@ -61,8 +68,10 @@ def show(title: str, counts: np.ndarray, labels: Any, chances: Any, true: Any) -
         cells.append(f"{size:,}: {mark}{believed:.3f} {share:.3f}{mark}")
         if size >= ENOUGH:
             worst = max(worst, abs(believed - share))
+            deviation = float(np.sqrt((chances[inside] * (1 - chances[inside])).sum())) / size
+            within *= math.erf(WANTED / deviation / math.sqrt(2))
     print(f"| {title} | {' | '.join(cells)} | {worst:.3f} |", flush=True)
-    return worst
+    return worst, within
 
 
 def main() -> None:
@@ -77,6 +86,7 @@ def main() -> None:
     titles = [f"{first}+ rows" for first in EDGES]
     print(f"| data, features, model | {' | '.join(titles)} | worst |")
     print(f"|---|{'---|' * (len(titles) + 1)}")
+    lines = []
     for name in options.names:
         data = load(folder / f"{name}.npz")
         order = np.random.default_rng(options.seed).permutation(data.X.shape[0])
@@ -91,7 +101,13 @@ def main() -> None:
                 X, new = (weigh.transform(each).astype(np.float32) for each in (X, new))
             for title in options.models:
                 model = MODELS[title](random_state=options.seed).fit(X, Y[train])
-                show(f"{name}, {features}, {title}", counts, *predictions(model, new, Y[test]))
+                found = predictions(model, new, Y[test])
+                lines.append(show(f"{name}, {features}, {title}", counts, *found))
+    n_within = sum(worst <= WANTED for worst, _ in lines)
+    print(f"\n{n_within} of {len(lines)} lines are within {WANTED} in every group that counts.")
+    print(
+        f"With right probabilities {sum(chance for _, chance in lines):.1f} would be, on average."
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""The logistic function, softmax, logistic regression by Newton's method, rising curves."""
+"""The logistic function, logistic regression by Newton's method, rising curves, their biases."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -78,6 +79,19 @@ class NewtonSteps(NamedTuple):
     tolerance: float = 1e-8
 
 
+# Five frequencies of labels have numbers of their own; labels in between get the mean of two.
+N_BANDS = 5
+# Groups of labels by their rows: 1, 1.4, 2, 2.8, 4, … up to 2^40.
+N_GROUPS = 81
+# Where a curve may bend: at probabilities of 2%, 12% and 50%.
+BENDS = (-4.0, -2.0, 0.0)
+# A priori: how far a curve is moved, and by how much its slope changes, in all and at a bend.
+MOVE_DEVIATION, SLOPE_DEVIATION = 1.0, 0.25
+# Of the common curve: what keeps another one from being level.
+LEAST_RISE = 1e-3
+# Numbers of a block of labels x points: 512 kB of float64, which stays in the cache.
+CHUNK = 1 << 16
+BIAS_STEPS = NewtonSteps(25, 1.0, 1e-4)
 # A probability of 3e-7, or 1 minus that.
 MAX_LOGIT = 15.0
 # In units of the deviation of the scores: a curve that keeps rising keeps their order.
@@ -199,3 +213,144 @@ def fit_curve(scores: Floats, total: Floats, positive: Floats, line: Floats) -> 
     slope = 0.1 * (line[-1] - line[0]) / (scores[-1] - scores[0])
     beyond = scores - np.clip(scores, knots[0], knots[-1])
     return np.asarray(np.interp(scores, knots, logits) + slope * beyond, dtype=np.float64)
+
+
+def bands(counts: NDArray[Any], top: float, n_bands: int = N_BANDS) -> Floats:
+    """Return how near every count is to each of some frequencies from 1 to ``top``; rows sum to 1.
+
+    Examples
+    --------
+    >>> bands(np.array([1.0, 4.0, 256.0]), 256.0).tolist()
+    [[1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
+    """
+    logs = np.log2(np.clip(counts, 1.0, max(top, 1.0)))
+    # Hat functions: linear interpolation between the two nearest points in the log count.
+    place = logs / max(np.log2(max(top, 1.0)), 1.0) * (n_bands - 1)
+    return np.asarray(np.maximum(1 - np.abs(place[:, None] - np.arange(n_bands)), 0.0))
+
+
+def half_octaves(counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the places of counts among 1, 1.4, 2, 2.8, 4, …, the nearest in the logarithm.
+
+    Examples
+    --------
+    >>> half_octaves(np.array([0, 1, 2, 3, 100])).tolist()
+    [0, 0, 2, 3, 13]
+    """
+    logs = np.log2(np.clip(counts, 1.0, 2.0 ** (N_GROUPS // 2)))
+    return np.asarray(np.rint(2 * logs), dtype=np.int64)
+
+
+def bend_curve(curve: Floats, counts: Floats, near: Floats, wanted: Floats) -> Floats:
+    """Return rising curves near a common one, whose difference from it follows a frequency.
+
+    Every band of frequencies moves the curve, stretches it, and bends it at three places, by
+    numbers with normal priors around 0; one logistic regression finds them all.
+
+    Parameters
+    ----------
+    curve : ndarray of shape (n_points,)
+        Logits.
+    counts : ndarray of shape (2, n_groups, n_points)
+        Pairs of every group at the points, and the relevant ones.
+    near : ndarray of shape (n_groups, n_bands)
+        How near the frequency of a group is to each band; `bands`.
+    wanted : ndarray of shape (n_curves, n_bands)
+        How near the frequencies are whose curves are returned.
+
+    Examples
+    --------
+    >>> curve, one = np.array([-2.0, 0.0, 2.0]), np.ones((1, 1))
+    >>> total = np.full((1, 3), 1000.0)
+    >>> counts = np.stack([total, total * sigmoid(curve + 1)])
+    >>> bend_curve(curve, counts, one, one).round(1).tolist()
+    [[-1.0, 1.0, 3.0]]
+    """
+    above = [SLOPE_DEVIATION * np.maximum(curve - bend, 0) for bend in BENDS]
+    stretch = SLOPE_DEVIATION * curve
+    terms = np.stack([np.full_like(curve, MOVE_DEVIATION), stretch, *above], axis=1)
+    # Only groups and points with pairs: most have none.
+    groups, points = np.nonzero(counts[0])
+    shape = (len(groups), near.shape[1] * terms.shape[1])
+    design = (near[groups, :, None] * terms[points, None, :]).reshape(shape)
+    total, positive = counts[:, groups, points]
+    theta = fit_logistic(design, total, positive, offset=curve[points], ridge=1.0)
+    found = curve + wanted @ theta.reshape(near.shape[1], -1) @ terms.T
+    # A curve that falls would turn the order of the scores.
+    return np.asarray(np.maximum.accumulate(found, axis=1) + LEAST_RISE * (curve - curve[0]))
+
+
+def fit_biases(
+    curve: Floats, total: NDArray[Any], positive: NDArray[Any], deviation: float
+) -> Floats:
+    """Return for each label what to add to the curve, the most probable under a normal prior.
+
+    Parameters
+    ----------
+    curve : ndarray of shape (n_points,)
+    total, positive : ndarray of shape (n_labels, n_points)
+    deviation : float
+        Of the prior.
+
+    Examples
+    --------
+    >>> total = np.full((2, 1), 1000.0)
+    >>> fit_biases(np.zeros(1), total, total * [[0.5], [0.9]], 10.0).round(1).tolist()
+    [0.0, 2.2]
+    """
+    bias = np.zeros(len(total))
+    precision = 1.0 / deviation**2
+    for part in _parts(total):
+        observed = positive[part].sum(axis=1, dtype=np.float64)
+        for _ in range(BIAS_STEPS.max_steps):
+            expected, curvature = _expect(curve + bias[part, None], total[part])
+            # d/db of the log loss: expected minus observed positives, and the pull of the prior.
+            gradient = expected - observed + precision * bias[part]
+            most = BIAS_STEPS.max_move
+            move = np.clip(gradient / (curvature + precision), -most, most)
+            bias[part] -= move
+            if np.abs(move).max(initial=0.0) < BIAS_STEPS.tolerance:
+                break
+    return bias
+
+
+def measure_misfit(
+    curve: Floats, total: NDArray[Any], positive: NDArray[Any]
+) -> tuple[Floats, Floats]:
+    """Return how many positives labels have beyond those expected, and what chance varies them."""
+    extra, variance = np.zeros((2, len(total)))
+    for part in _parts(total):
+        expected, variance[part] = _expect(curve[None, :], total[part])
+        extra[part] = positive[part].sum(axis=1, dtype=np.float64) - expected
+    return extra, variance
+
+
+def estimate_deviation(extra: Floats, variance: Floats, most: float) -> float:
+    """Return the deviation of the biases of labels that explains their misfit best.
+
+    With v positives of variance by chance and biases of deviation s, the number of positives
+    beyond those expected varies by ``v + v² s²``.
+
+    Examples
+    --------
+    >>> extra, variance = np.array([30.0, -30.0] * 50), np.full(100, 100.0)
+    >>> round(estimate_deviation(extra, variance, 0.5), 1)
+    0.3
+    """
+    tried = most * np.arange(1, 21) / 20
+    spread = variance[:, None] * (1 + variance[:, None] * tried**2)
+    some = variance > 0
+    loss = (np.log(spread[some]) + extra[some, None] ** 2 / spread[some]).sum(axis=0)
+    return float(tried[int(np.argmin(loss))])
+
+
+def _parts(rows: NDArray[Any]) -> Iterator[slice]:
+    step = max(1, CHUNK // max(rows.shape[1], 1))
+    return (slice(start, start + step) for start in range(0, len(rows), step))
+
+
+def _expect(logits: Floats, total: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Return the expected number of positives of every row of counts, and its variance."""
+    p = np.broadcast_to(sigmoid(logits), total.shape)
+    expected = np.einsum("ij,ij->i", total, p)
+    return expected, np.einsum("ij,ij->i", total, p * (1 - p))

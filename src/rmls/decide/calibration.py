@@ -10,7 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
-from rmls.core.numeric import fit_curve, fit_line, fit_logistic, sigmoid
+from rmls.core.numeric import (
+    N_GROUPS,
+    bands,
+    bend_curve,
+    estimate_deviation,
+    fit_biases,
+    fit_curve,
+    fit_line,
+    half_octaves,
+    measure_misfit,
+)
 from rmls.core.options import check_choice
 from rmls.core.ranking import Ranking
 from rmls.core.resources import on_one_thread
@@ -19,16 +29,9 @@ from rmls.core.sparse import as_label_csr, check_sparse
 METHODS = ("auto", "temperature", "platt", "isotonic")
 # Fewer positives would let a free curve follow their noise.
 OWN_CURVE_POSITIVES = 100
-# Labels of one frequency share a curve: of 1 to 3 rows, 4 to 9, and so on.
-GROUP_EDGES = np.array([1, 4, 10, 30, 100, 300])
-# Two numbers a group; the deviation of the one that stretches the curve, and what it is at least.
-GROUP_POSITIVES, TURN_DEVIATION, MIN_TURN = 30, 0.25, 0.1
 # A priori a label is within 40% of the odds of its curve, two times out of three: with more room
 # chance becomes a bias, and labels are predicted that came more often than they will.
 BIAS_DEVIATION = 0.35
-NEWTON_STEPS = 25
-# Numbers of a block of labels x bins: 512 kB of float64, which stays in the cache.
-CHUNK = 1 << 16
 Floats = NDArray[np.float64]
 
 # Two tables of float32: 8 MB, unless 24 bins a label are more.
@@ -146,17 +149,16 @@ def fit_calibration(
         ``"platt"``: a straight line, in logits, for all labels. ``"temperature"``: a line, and a
         bias for each label, shrunk the more the fewer rows tell about it. ``"isotonic"``: any
         rising curve instead of the line, and one of its own for every label with at least 100
-        held-out positives. ``"auto"``: the rising curve, moved and stretched for labels of other
-        frequencies, and the biases.
+        held-out positives. ``"auto"``: the rising curve, moved and bent with the frequency of the
+        label, and the biases.
     label_counts : array-like of shape (n_labels,), optional
-        Training rows of every label, which tell the frequencies; without them all labels share
-        the curve.
+        Training rows of every label; without them all labels share the curve.
 
     Notes
     -----
-    The bias of a label has a normal prior of deviation 1, so that a label without positives
-    keeps the common curve. Rising curves are centred isotonic regression in logits: straight
-    between the means of the pooled blocks, so that they keep the order of the scores.
+    The bias of a label has a normal prior of deviation 0.35 or less: one without positives keeps
+    its curve. Rising curves are centred isotonic regression in logits: straight between the means
+    of the pooled blocks, so that they keep the order of the scores.
 
     Examples
     --------
@@ -167,7 +169,7 @@ def fit_calibration(
     """
     check_choice("calibration", method, METHODS)
     centres = counts.centres
-    total, positive = (_sum_labels(c) for c in (counts.total, counts.positive))
+    total, positive = (c.sum(axis=0, dtype=np.float64) for c in (counts.total, counts.positive))
     if not positive.any():
         raise InputError("calibration needs held-out rows with labels; there are none.")
     # Logits slope s + offset: the fallback of the curve where bins are empty, and beyond the grid.
@@ -178,12 +180,11 @@ def fit_calibration(
     bias = np.zeros(counts.n_labels)
     curves, curve_of = [curve], np.zeros(counts.n_labels, dtype=np.int32)
     if method == "auto" and label_counts is not None:
-        curves, curve_of = curves_by_frequency(curve, counts, label_counts)
+        groups = counts.by_frequency(label_counts) if counts.groups is None else counts.groups
+        curves, curve_of = curves_by_frequency(curve, groups, label_counts)
     if method != "platt":
         # One number a label is what few rows can support; the shape of the curve is shared.
-        for number, shared in enumerate(curves):
-            own = curve_of == number
-            bias[own] = fit_biases(shared, counts.total[own], counts.positive[own])
+        bias = _fit_biases(curves, curve_of, counts)
     if method == "isotonic":
         for label in np.flatnonzero(counts.positive.sum(axis=1) >= OWN_CURVE_POSITIVES):
             own = (counts.total[label].astype(float), counts.positive[label].astype(float))
@@ -201,60 +202,38 @@ def fit_calibration(
     )
 
 
-def _sum_labels(counts: NDArray[np.float32]) -> Floats:
-    return np.asarray(counts.sum(axis=0, dtype=np.float64))
+def _fit_biases(curves: list[Floats], curve_of: NDArray[np.int32], counts: ScoreCounts) -> Floats:
+    parts = [np.flatnonzero(curve_of == number) for number in range(len(curves))]
+    tables = [(counts.total[own], counts.positive[own]) for own in parts]
+    pairs = list(zip(curves, tables, strict=True))
+    deviation = BIAS_DEVIATION
+    # Of folds, what one has too many of a label the others have too few: their sum says too little
+    # of how much labels differ.
+    if counts.n_models == 1:
+        misfit = np.hstack([measure_misfit(curve, *table) for curve, table in pairs])
+        deviation = estimate_deviation(misfit[0], misfit[1], BIAS_DEVIATION)
+    bias = np.zeros(counts.n_labels)
+    for own, (curve, table) in zip(parts, pairs, strict=True):
+        bias[own] = fit_biases(curve, *table, deviation)
+    return bias
 
 
 def curves_by_frequency(
-    curve: Floats, counts: ScoreCounts, label_counts: ArrayLike
+    curve: Floats, groups: Floats, label_rows: ArrayLike
 ) -> tuple[list[Floats], NDArray[np.int32]]:
-    """Return the common curve and those of frequency groups, and the curve of every label.
+    """Return the common curve and those of frequencies, and the curve of every label.
 
-    The curve of a group is ``(1 + b) curve + a``, of which a and b are learned with normal priors:
-    rare labels are scored by vectors and weights of few rows, which are too sure or not sure
-    enough of them all alike. Groups of few held-out positives keep the common curve.
+    Rare labels are scored by vectors and weights of few rows, which are too sure or not sure
+    enough of them all alike. Labels without rows keep the common curve.
     """
-    curves, curve_of = [curve], np.zeros(counts.n_labels, dtype=np.int32)
-    groups = np.searchsorted(GROUP_EDGES, np.asarray(label_counts), side="right")
-    design = np.stack([TURN_DEVIATION * curve, np.ones_like(curve)], axis=1)
-    for group in range(1, len(GROUP_EDGES) + 1):
-        inside = groups == group
-        total, positive = (_sum_labels(c[inside]) for c in (counts.total, counts.positive))
-        if positive.sum() < GROUP_POSITIVES:
-            continue
-        turn, shift = fit_logistic(design, total, positive, offset=curve, ridge=1.0)
-        # A curve that falls would turn the order of the scores.
-        own = max(1 + TURN_DEVIATION * turn, MIN_TURN)
-        curve_of[inside] = len(curves)
-        curves.append(own * curve + shift)
-    return curves, curve_of
-
-
-def fit_biases(curve: Floats, total: NDArray[Any], positive: NDArray[Any]) -> Floats:
-    """Return for each label what to add to the curve, the most probable under a normal prior."""
-    bias = np.zeros(len(total))
-    step = max(1, CHUNK // len(curve))
-    for start in range(0, len(total), step):
-        part = slice(start, start + step)
-        bias[part] = _fit_biases(curve, total[part], positive[part])
-    return bias
-
-
-def _fit_biases(curve: Floats, total: NDArray[Any], positive: NDArray[Any]) -> Floats:
-    """Find the biases of some labels by Newton's method, each step at most 1."""
-    bias = np.zeros(len(total))
-    observed = positive.sum(axis=1, dtype=np.float64)
-    precision = 1.0 / BIAS_DEVIATION**2
-    for _ in range(NEWTON_STEPS):
-        p = sigmoid(curve + bias[:, None])
-        # d/db of the log loss: expected minus observed positives, and the pull of the prior.
-        gradient = np.einsum("ij,ij->i", total, p) - observed + precision * bias
-        hessian = np.einsum("ij,ij->i", total, p * (1 - p)) + precision
-        move = np.clip(gradient / hessian, -1.0, 1.0)
-        bias -= move
-        if np.abs(move).max(initial=0.0) < 1e-4:
-            break
-    return bias
+    rows = np.asarray(label_rows, dtype=np.float64)
+    known, top = np.flatnonzero(groups[0].any(axis=1)), float(rows.max(initial=1.0))
+    places, curve_of = np.unique(half_octaves(rows), return_inverse=True)
+    if not len(known):
+        return [curve], np.zeros(len(rows), dtype=np.int32)
+    near, wanted = (bands(np.exp2(each / 2), top) for each in (known, places))
+    bent = bend_curve(curve, groups[:, known], near, wanted)
+    return [curve, *bent], np.where(rows > 0, curve_of + 1, 0).astype(np.int32)
 
 
 @dataclass
@@ -269,6 +248,10 @@ class ScoreCounts:
         Bin b of a label holds scores from ``low + b * step``.
     total, positive : ndarray of float32, shape (n_labels, n_bins)
         Weight of all pairs of row and label, and of the relevant ones.
+    groups : ndarray of float64, shape (2, n_groups, n_bins), optional
+        Both by the rows that labels had in the training of the model that scored them.
+    n_models : int
+        How many models scored the rows, where that is known.
 
     Examples
     --------
@@ -282,6 +265,8 @@ class ScoreCounts:
     step: float
     total: NDArray[np.float32]
     positive: NDArray[np.float32]
+    groups: Floats | None = None
+    n_models: int = 0
 
     @classmethod
     def covering(cls, scores: Any) -> ScoreCounts:
@@ -316,6 +301,33 @@ class ScoreCounts:
     def centres(self) -> Floats:
         """Score in the middle of every bin."""
         return np.asarray(self.low + self.step * (np.arange(self.total.shape[1]) + 0.5))
+
+    def empty(self) -> ScoreCounts:
+        """Return counts of nothing, in the same bins."""
+        total, positive = np.zeros_like(self.total), np.zeros_like(self.total)
+        return ScoreCounts(self.low, self.step, total, positive)
+
+    def join(self, part: ScoreCounts, label_rows: ArrayLike) -> None:
+        """Add the counts of rows by a model that learned each label from so many rows.
+
+        New rows are to a label what rows were that had no part in its number: with all rows
+        counted, a rare label seems to come as often as it did in the training.
+        """
+        self.total += part.total
+        self.positive += part.positive
+        found = part.by_frequency(label_rows)
+        self.groups = found if self.groups is None else self.groups + found
+        self.n_models += 1
+
+    def by_frequency(self, label_rows: ArrayLike) -> Floats:
+        """Return the counts of all labels of about 1 row, 1.4, 2, 2.8, 4, and so on."""
+        rows = np.asarray(label_rows, dtype=np.float64)
+        # Of labels that a model knows nothing of nothing is learned.
+        labels = np.flatnonzero(rows > 0)
+        entries = (np.ones(len(labels)), (half_octaves(rows[labels]), labels))
+        # A matrix of ones adds up the labels of each group.
+        adds = sparse.csr_matrix(entries, shape=(N_GROUPS, self.n_labels))
+        return np.stack([adds @ self.total, adds @ self.positive])
 
     def add(self, scores: Any, Y: Any, weights: ArrayLike | None = None) -> None:
         """Count a block of scores; ``Y`` says which labels are relevant.

@@ -14,6 +14,7 @@ from tolerances import assert_close, assert_same_lists
 from rmls import RMLS, RMLSRanker, make_longtail
 from rmls.core.frequency import propensities
 from rmls.core.labels import read_labels
+from rmls.core.numeric import N_BANDS, bands
 from rmls.features import unit_rows
 from rmls.kernels.arrays import DUAL_LOSSES, N_TERMS, ListScores, Params, SparseWeights
 from rmls.kernels.backend import Vectors, join_vectors
@@ -21,11 +22,9 @@ from rmls.kernels.cpu.ranker.listed import mix_listed
 from rmls.models.ranker import combination
 from rmls.models.ranker.archive import pack_vectors, quantize, round_vectors
 from rmls.models.ranker.combination import (
-    N_BANDS,
     Combination,
     Frequencies,
     HeldOut,
-    bands,
     choose_tail,
     fit_combination,
     no_more,

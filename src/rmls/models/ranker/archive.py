@@ -10,12 +10,12 @@ from scipy import sparse
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError, InputError
+from rmls.core.numeric import N_BANDS
 from rmls.core.options import check_choice, check_number, check_numbers, check_whole
 from rmls.core.sparse import BLOCK, check_csr
 from rmls.kernels.arrays import ACTIVATIONS, N_TERMS, Params, SparseWeights
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.combination import (
-    N_BANDS,
     N_ENDS,
     N_NAME_COLUMNS,
     Combination,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,16 +12,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.frequency import propensities
-from rmls.core.numeric import NewtonSteps, sigmoid
+from rmls.core.numeric import N_BANDS, NewtonSteps, bands, sigmoid
 from rmls.core.ranking import Ranking
 from rmls.kernels.arrays import N_TERMS, ListScores, Mixture
 from rmls.kernels.backend import csr_arrays, get_backend
 from rmls.models.shared.training_set import TrainingSet
 
-# Five frequencies have coefficients of their own: weights of a label with three rows deserve less
-# trust than those of a frequent one (docs/research/ranker.md).
-N_BANDS = 5
-# What names and other sources say is worth has two: at 1 row, and at the largest frequency.
+# Weights of a label with three rows deserve less trust than those of a frequent one, so that five
+# frequencies have coefficients of their own (docs/research/ranker.md). What names and other sources
+# say is worth has two: at 1 row, and at the largest frequency.
 N_ENDS = 2
 # Columns of a source of names: any match, share of the name, whole name, cosine, cosine above .2.
 N_NAME_COLUMNS = 5
@@ -177,6 +177,16 @@ class HeldOut:
         """Return the combined scores of the listed labels."""
         return get_backend(self.device).mix_lists(self.labels, self.scores, mixture)
 
+    def parts(self, frequencies: Frequencies) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Yield the rows that one model scored, and what it learned each of their labels from."""
+        start = 0
+        for n_rows in self.part_rows or (len(self.labels),):
+            rows, start = slice(start, start + n_rows), start + n_rows
+            learned = frequencies.positives.copy()
+            if self.counts is not None:
+                learned[self.labels[rows]] = self.counts[rows]
+            yield rows, learned
+
     def ranking(self, mixture: Mixture) -> Ranking:
         """Return the listed labels by their combined scores."""
         combined, size = self.combined(mixture), self.labels.shape[1]
@@ -267,20 +277,6 @@ def plain_combination(n_more: int = 0, has_names: bool = False) -> Combination:
 def no_more(labels: NDArray[np.int32]) -> Floats:
     """Return what no further source says of the listed labels."""
     return np.zeros((*labels.shape, 0), np.float32)
-
-
-def bands(positives: NDArray[np.floating], top: float, count: int = N_BANDS) -> NDArray[np.float64]:
-    """Return how near every label is to each of some frequencies from 1 to ``top``; rows sum to 1.
-
-    Examples
-    --------
-    >>> bands(np.array([1.0, 4.0, 256.0]), 256.0).tolist()
-    [[1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
-    """
-    logs = np.log2(np.clip(positives, 1.0, max(top, 1.0)))
-    # Hat functions: linear interpolation between the two nearest points in the log count.
-    place = logs / max(np.log2(max(top, 1.0)), 1.0) * (count - 1)
-    return np.asarray(np.maximum(1 - np.abs(place[:, None] - np.arange(count)), 0.0))
 
 
 def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1) -> Combination:

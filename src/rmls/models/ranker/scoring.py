@@ -390,5 +390,8 @@ class ListedRows:
         scores = sparse.csr_matrix((logits, held.labels[kept], indptr), held.truth.shape)
         # Only listed pairs are counted: probabilities are asked for listed labels alone.
         counts = ScoreCounts.covering(scores)
-        counts.add(scores, held.truth, held.weights)
+        for rows, label_rows in held.parts(self.frequencies):
+            part = counts.empty()
+            part.add(scores[rows], held.truth[rows], held.weights[rows])
+            counts.join(part, label_rows)
         return counts

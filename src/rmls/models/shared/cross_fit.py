@@ -42,8 +42,22 @@ def cross_fit_counts(
         part.set_params(**model._fold_params())
         with as_means():
             fit_part(part, model, fold.kept)
-        counts = count(part, fold.left_out, counts)
+        # All folds share the bins of the first block: their scores are on one scale.
+        found = count(part, fold.left_out, None if counts is None else counts.empty())
+        counts = join_counts(counts, found, fold)
     return counts
+
+
+def join_counts(
+    counts: ScoreCounts | None, found: ScoreCounts | None, data: TrainingSet
+) -> ScoreCounts | None:
+    """Return the counts with those of one model more, which was not trained on rows held out."""
+    if found is None:
+        return counts
+    joined, kept = found.empty() if counts is None else counts, data.kept
+    # As if these were all rows: a label has the frequency that it has, of which fewer rows tell.
+    joined.join(found, kept.positives() * (data.weights.sum() / kept.weights.sum()))
+    return joined
 
 
 def fit_part(part: MultiLabelEstimator, whole: MultiLabelEstimator, data: TrainingSet) -> None:
@@ -59,7 +73,6 @@ def count_scores(
     """Add the scores of some rows to the counts, which the first block begins."""
     truth = data.labels
     for block, scores in model._score_blocks(data.features):
-        # All folds share the bins of the first block: their scores are on one scale.
         counts = ScoreCounts.covering(scores) if counts is None else counts
         counts.add(scores, truth[block], data.weights[block])
     return counts

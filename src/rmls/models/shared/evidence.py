@@ -10,7 +10,7 @@ from rmls.core.options import read_seed
 from rmls.core.ranking import Ranking
 from rmls.decide import CardinalityCount, ScoreCounts, Threshold
 from rmls.metrics import get_metric
-from rmls.models.shared.cross_fit import count_scores, cross_fit_counts
+from rmls.models.shared.cross_fit import count_scores, cross_fit_counts, join_counts
 from rmls.models.shared.training_set import TrainingSet, count_folds
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class ScoredRows:
             return None
         counts = None
         if len(data.held_out):
-            counts = self.count_rows(model, data.left_out)
+            counts = join_counts(None, self.count_rows(model, data.left_out), data)
         elif data.n_rows >= MIN_ROWS:
             n_folds = count_folds(model.calibration_folds, data.n_rows)
             seed = read_seed(model.random_state)
