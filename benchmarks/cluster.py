@@ -16,6 +16,7 @@ SIGKILL at random moments. `large` trains from a store under a limit of memory.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -24,7 +25,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +36,7 @@ import numpy as np
 from rmls import RMLSRanker, make_longtail
 from rmls.cluster import keeping, watching
 from rmls.core.words import read_size, versions
+from rmls.models.ranker.large import spread
 
 STORE = 300 << 20
 SMALL = {"n_components": 32, "max_iter": 3}
@@ -46,7 +50,11 @@ def split(name: str, limit: int | None) -> tuple[Any, ...]:
     """Training rows, a fifth of them held out: test rows are not looked at."""
     from rmls.datasets import load
 
-    data = load(Path(os.environ.get("RMLS_DATA", "../shared/data")) / f"{name}.npz").train
+    if name == "longtail":
+        data = make_longtail(limit or 160_000, 5_000, 5_000, labels_per_row=5, random_state=1).train
+    else:
+        folder = Path(os.environ.get("RMLS_DATA", "../shared/data"))
+        data = load(folder / f"{name}.npz").train
     X, Y = data.X.tocsr(), data.Y.tocsr()
     order = np.random.default_rng(5).permutation(X.shape[0])[:limit]
     held, kept = np.split(order, [len(order) // 5])
@@ -66,7 +74,8 @@ def quality(options: argparse.Namespace) -> None:
             base: dict[str, float] = {}
             for cluster in (None, "local:2", "local:4"):
                 cpu = time.process_time()
-                model = RMLSRanker(random_state=seed, cluster=cluster).fit(X, Y)
+                with every_worker():
+                    model = RMLSRanker(random_state=seed, cluster=cluster).fit(X, Y)
                 cpu = time.process_time() - cpu
                 found = precision(model, X_held, Y_held)
                 base = base or {**found, "cpu": cpu}
@@ -90,47 +99,126 @@ def start(n_nodes: int, memory: int | None = None) -> Any:
     return cluster
 
 
-def spent_by_all() -> float:
-    """Processor time of this process and of all that it has started and still runs."""
-    import psutil
+class Meter:
+    """Processor time of this process and of all that it has started, by what they are.
 
-    own = psutil.Process()
-    return sum(sum(each.cpu_times()[:2]) for each in (own, *own.children(recursive=True)))
+    Looks twice a second: a process that ends meanwhile has counted until then.
+    """
+
+    def __init__(self) -> None:
+        self.first, self.last = self._look(), {}
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _look(self) -> dict[int, tuple[str, float]]:
+        import psutil
+
+        own, found = psutil.Process(), {}
+        for each in (own, *own.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                words = " ".join(each.cmdline()[:2])
+                kind = "driver" if each == own else "daemons"
+                kind = "workers" if "ray::" in words or "default_worker" in words else kind
+                found[each.pid] = kind, sum(each.cpu_times()[:2])
+        return found
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.5):
+            self.last.update(self._look())
+
+    def stop(self) -> dict[str, float]:
+        """Return what was spent since the beginning."""
+        self._ended.set()
+        self._thread.join()
+        self.last.update(self._look())
+        spent = {"driver": 0.0, "workers": 0.0, "daemons": 0.0}
+        for pid, (kind, seconds) in self.last.items():
+            spent[kind] += seconds - self.first.get(pid, (kind, 0.0))[1]
+        return spent
+
+
+IDLE = 10.0
 
 
 def on_ray(options: argparse.Namespace) -> None:
     for name in options.data:
         X, Y, X_held, Y_held = split(name, options.rows)
-        given = {"random_state": 0}
-        RMLSRanker(8, max_iter=1).fit(X[:200], Y[:200])
+        RMLSRanker(8, max_iter=1).fit(X[:400], Y[:400])
         before = time.process_time()
-        model = RMLSRanker(**given).fit(X, Y)
+        model = RMLSRanker(random_state=0).fit(X, Y)
         one = time.process_time() - before
-        say(data=name, nodes=1, cpu=round(one, 1), **precision(model, X_held, Y_held))
+        say(data=name, rows=X.shape[0], nodes=1, cpu=round(one, 1))
+        say(**precision(model, X_held, Y_held))
         for n_nodes in options.nodes:
-            cluster = start(n_nodes)
-            # Workers that have loaded the kernels: a service of nodes is warm.
-            RMLSRanker(8, max_iter=1, cluster=cluster.address).fit(X[:400], Y[:400])
-            before = spent_by_all()
+            ray_run(name, n_nodes, one, (X, Y, X_held, Y_held))
+
+
+def warm_up(address: str, n_nodes: int, X: Any, Y: Any) -> None:
+    """Let every node do some of every stage."""
+    with every_worker():
+        for _ in range(10):
             with watching() as usage:
-                model = RMLSRanker(**given, cluster=cluster.address).fit(X, Y)
-            cpu = spent_by_all() - before
-            nodes = usage.nodes.values()
-            busiest = max(node.cpu for node in nodes)
-            alone = cpu - sum(node.cpu for node in nodes)
-            say(
-                data=name,
-                nodes=n_nodes,
-                cpu=round(cpu, 1),
-                ratio=round(cpu / one, 2),
-                # If nodes had cores of their own: what the driver does, and the busiest node.
-                efficiency=round(one / (n_nodes * (alone + busiest)), 2),
-                megabytes_in=[round(node.bytes_in / 1e6) for node in nodes],
-                megabytes_out=[round(node.bytes_out / 1e6) for node in nodes],
-                node_cpu=[round(node.cpu, 1) for node in nodes],
-                **precision(model, X_held, Y_held),
-            )
-            cluster.shutdown()
+                RMLSRanker(8, max_iter=2, cluster=address).fit(X, Y)
+            if min(
+                (node.tasks for node in usage.nodes.values()), default=0
+            ) >= 10 and n_nodes == len(usage.nodes):
+                return
+
+
+@contextlib.contextmanager
+def every_worker() -> Iterator[None]:
+    """Let vectors learn on as many shards as there are workers, whether it pays or not."""
+    rule = spread.paying_shards
+    spread.paying_shards = lambda touches, n_workers: n_workers
+    try:
+        yield
+    finally:
+        spread.paying_shards = rule
+
+
+def ray_run(name: str, n_nodes: int, one: float, data: tuple[Any, ...]) -> None:
+    """Train on so many nodes; their start, and what Ray costs without work, are told apart."""
+    import ray
+
+    X, Y, X_held, Y_held = data
+    meter = Meter()
+    cluster = start(n_nodes)
+    ray.init(address=cluster.address, log_to_driver=False)
+    # Workers that have loaded the kernels: a service of nodes is warm.
+    warm_up(cluster.address, n_nodes, X[:2000], Y[:2000])
+    started = meter.stop()
+    meter = Meter()
+    time.sleep(IDLE)
+    idle = sum(meter.stop().values()) / IDLE
+    meter, began = Meter(), time.monotonic()
+    with watching() as usage:
+        model = RMLSRanker(random_state=0, cluster=cluster.address).fit(X, Y)
+    spent, seconds = meter.stop(), time.monotonic() - began
+    total = sum(spent.values())
+    nodes = usage.nodes.values()
+    busiest = max(node.cpu for node in nodes)
+    alone = total - sum(node.cpu for node in nodes)
+    say(
+        data=name,
+        nodes=n_nodes,
+        seconds=round(seconds, 1),
+        cpu=round(total, 1),
+        ratio=round(total / one, 2),
+        without_idle_ray=round((total - idle * seconds) / one, 2),
+        spent={kind: round(each, 1) for kind, each in spent.items()},
+        idle_a_second=round(idle, 3),
+        start={kind: round(each, 1) for kind, each in started.items()},
+        # If nodes had cores of their own: what the driver does, and the busiest node.
+        efficiency=round(one / (n_nodes * (alone + busiest)), 2),
+        work={name: round(each, 1) for name, each in usage.work.items()},
+        megabytes_in=[round(node.bytes_in / 1e6) for node in nodes],
+        megabytes_out=[round(node.bytes_out / 1e6) for node in nodes],
+        node_cpu=[round(node.cpu, 1) for node in nodes],
+        **precision(model, X_held, Y_held),
+    )
+    ray.shutdown()
+    cluster.shutdown()
 
 
 def model_costs(options: argparse.Namespace) -> None:
@@ -176,7 +264,9 @@ TRAIN = """
 import sys
 from rmls import RMLSRanker, make_longtail
 from rmls.cluster import keeping
+from rmls.models.ranker.large import spread
 data = make_longtail(4000, 2000, 400, labels_per_row=4, random_state=1).train
+spread.paying_shards = lambda touches, n_workers: n_workers
 with keeping(sys.argv[2], resume=sys.argv[3] == "resume"):
     RMLSRanker(32, max_iter=6, cluster=sys.argv[1]).fit(data.X, data.Y).save(sys.argv[2] + "/model")
 """

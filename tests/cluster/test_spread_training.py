@@ -13,7 +13,8 @@ import rmls
 from rmls import RMLSRanker, TextRanker, make_longtail
 from rmls.cluster import keeping
 from rmls.cluster.labels import LabelBlocks
-from rmls.cluster.passes import SpreadPasses, Touched, merge_touched, shard_bounds
+from rmls.cluster.merging import Touched, merge_touched
+from rmls.cluster.passes import SpreadPasses, shard_bounds
 from rmls.core.errors import InputError
 from rmls.datasets.store import open_store, write_store
 from rmls.kernels.cpu.sgd.passes import merge_copies

@@ -8,61 +8,39 @@ that it has touched; a row that nobody else has touched takes its move whole.
 
 from __future__ import annotations
 
-import threading
+import uuid
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rmls.cluster.engine import Engine
+from rmls.cluster.engine import Engine, Shared
 from rmls.cluster.keeping import Keeper
+from rmls.cluster.merging import Merger, State, Touched
+from rmls.cluster.replicas import Moved, Part, forget, visit_shard
 from rmls.cluster.rows import SharedRows
 from rmls.kernels.arrays import LabelledRows, Objective, Params, Visits
-from rmls.kernels.cpu.sgd.passes import (
-    PIECE_VISITS,
-    VectorPasses,
-    as_matrix,
-    merge_copies,
-)
-from rmls.kernels.cpu.sgd.visits import run_visits
+from rmls.kernels.cpu.sgd.passes import VectorPasses
 
-# Merges of a pass, at least. Nodes that do not hear of each other correct the same error twice,
-# most of all in the first pass (docs/reference/scale.md).
-FIRST_PIECES, PIECES = 16, 8
-# Rows of a parameter that are merged at a time: bounds the copies that exist at once.
-MERGED_ROWS = 1 << 15
-# What a node has in memory at a time: a copy of the parameters, and what it sends back.
-COPIES_A_NODE = 2
-
-_ROOM = threading.local()
+# Merges of a pass for every shard, at least. Nodes that do not hear of each other correct the same
+# error twice: the more of them, the worse, and most of all in the first pass.
+FIRST_PIECES, PIECES = 2, 1
+# A row of the parameters is moved so often between two merges, on average, or less.
+MAX_TOUCHES = 100
+# Moves of an average row in a pass that pay for n shards, over n^2: these send all rows n times.
+# By measurement a move costs some 0.07 us and a row that travels there and back 3.5 us by Ray, and
+# vectors are less than half of the work: beyond this, merges take more than a tenth of it.
+PAYS = 80
+# A whole state is shared again when the changes since the last one are so many times as large.
+WHOLE_AGAIN = 2.0
+# What a node has in memory at a time: two copies of the parameters, and what it sends back.
+COPIES_A_NODE = 3
 
 Tick = Callable[[float], None]
-
-
-class Part(NamedTuple):
-    """The visits of one piece of a pass to the rows of one shard."""
-
-    visits: Visits
-    batch_size: int
-
-
-class Touched(NamedTuple):
-    """Rows of a parameter that have moved: which, where to, and their accumulators."""
-
-    rows: NDArray[np.int64]
-    theta: NDArray[np.float32]
-    acc: NDArray[np.float32]
-
-
-class Moved(NamedTuple):
-    """What the visits of a part have changed, and the loss that was measured."""
-
-    touched: list[Touched]
-    loss: float
-    weight: float
 
 
 @dataclass
@@ -98,12 +76,21 @@ class SpreadPasses:
         self._objective = self.engine.share(self.objective)
         self._measured: list[tuple[float, float]] = []
         self._kept: list[NDArray[Any]] | None = None
-        groups = (self.params, self.accumulators)
-        self._memory = COPIES_A_NODE * sum(each.nbytes for group in groups for each in group)
+        self._state = State(self.params, self.accumulators)
+        self._touches = count_touches(self.rows, self.objective)
+        self._memory = COPIES_A_NODE * self._state.nbytes
+        self._mergers = [Merger(*pair) for pair in self._state.pairs()]
+        # The last whole state that was shared, and what has moved since.
+        self._whole: Shared | None = None
+        self._deltas: list[Shared] = []
+        self._moved_bytes = 0
+        self._version = 0
+        self._training = uuid.uuid4().hex
+        weakref.finalize(self, forget, self._training)
         # Only its bounds on norms are used: no row is visited here.
         self._target = VectorPasses(
             LabelledRows(*[np.zeros(1, np.int64)] * 5),
-            *groups,
+            *self._state,
             self.objective,
             self.batch_size,
             max(2, len(self.bounds)),
@@ -118,22 +105,38 @@ class SpreadPasses:
             return kept
         losses: list[tuple[float, float]] = []
 
-        def combine(moved: list[Moved]) -> tuple[Params, Params]:
+        def combine(moved: list[Moved]) -> list[Touched]:
             losses.extend((each.loss, each.weight) for each in moved)
-            self._merge([each.touched for each in moved])
-            self._target._project()
-            return self.params, self.accumulators
+            delta = self._merge([each.touched for each in moved])
+            if self._target._project():
+                # Any row may have moved: nodes are sent the whole again.
+                self._whole, delta = None, []
+            return delta
 
-        state = self.engine.share((self.params, self.accumulators))
         shared = (self.rows.entries, self.rows.columns, self.rows.labels, self._objective)
         for parts, done in self._cut(visits):
-            batch = self.engine.map(visit_shard, parts, *shared, state, memory=self._memory)
-            state = self.engine.all_reduce(batch, combine)
+            given = (*shared, *self._share_state())
+            batch = self.engine.map(visit_shard, parts, *given, memory=self._memory)
+            self._deltas.append(self.engine.all_reduce(batch, combine))
+            self._version += 1
             if tick is not None:
                 tick(done)
         loss, weight = (float(total) for total in np.sum(losses, axis=0))
         self._keep(loss, weight)
         return loss, weight
+
+    def _share_state(self) -> list[Shared]:
+        """Return the last whole state that nodes were sent, and all that has moved since."""
+        if self._whole is None or self._moved_bytes > WHOLE_AGAIN * self._state.nbytes:
+            self._whole, self._deltas, self._moved_bytes = self.engine.share(self._state), [], 0
+        return [self._whole, *self._deltas]
+
+    def _merge(self, moved: list[list[Touched]]) -> list[Touched]:
+        """Move the parameters by what all parts have learned; returns the rows that moved."""
+        by_parameter = zip(self._mergers, zip(*moved, strict=True), strict=True)
+        delta = [merger.merge(list(copies)) for merger, copies in by_parameter]
+        self._moved_bytes += sum(array.nbytes for each in delta for array in each)
+        return delta
 
     def pull(self) -> None:
         """Bring ``params`` and ``accumulators`` up to date: after a merge they are."""
@@ -143,8 +146,9 @@ class SpreadPasses:
         n_visits, n_shards = len(visits.rows), len(self.bounds)
         shards = np.searchsorted(self.bounds, visits.rows, side="right")
         own = [np.flatnonzero(shards == shard) for shard in range(n_shards)]
-        least = FIRST_PIECES if self.n_done == 1 else PIECES
-        n_pieces = min(max(least, n_visits // (PIECE_VISITS * n_shards)), n_visits)
+        least = n_shards * (FIRST_PIECES if self.n_done == 1 else PIECES)
+        crowded = int(self._touches / (MAX_TOUCHES * n_shards))
+        n_pieces = min(max(least, crowded), n_visits)
         for first, last in pairwise(np.linspace(0, 1, n_pieces + 1).tolist()):
             parts = []
             for places in own:
@@ -164,15 +168,11 @@ class SpreadPasses:
         some = visits._replace(
             rows=rows, weights=weights, keys=keys, first_rate=first, last_rate=last
         )
-        return Part(some, self.batch_size)
+        return Part(some, self.batch_size, self._training, self._version)
 
     def _cut_at(self, n_visits: int, share: float) -> int:
         n_batches = -(-n_visits // self.batch_size)
         return min(round(n_batches * share) * self.batch_size, n_visits)
-
-    def _merge(self, moved: list[list[Touched]]) -> None:
-        for number, (theta, acc) in enumerate(zip(self.params, self.accumulators, strict=True)):
-            merge_touched(as_matrix(theta), as_matrix(acc), [each[number] for each in moved])
 
     def _take_up(self, number: int) -> tuple[float, float] | None:
         """Return what a pass measured that was made before; the last one sets what was learned."""
@@ -194,6 +194,23 @@ class SpreadPasses:
         self.keeper.put(self.name, [np.array(self._measured), *groups])
 
 
+def count_touches(rows: SharedRows, objective: Objective) -> float:
+    """Return how often a pass moves a row of the parameters, on average."""
+    n_moves = rows.X.nnz + (1.0 + objective.negatives_per_positive) * rows.Y.nnz
+    return float(n_moves) / max(rows.X.shape[1] + rows.Y.shape[1], 1)
+
+
+def paying_shards(n_touches: float, n_workers: int) -> int:
+    """Return on how many shards it pays to learn vectors: merges must not outweigh visits.
+
+    Examples
+    --------
+    >>> [paying_shards(touches, 4) for touches in (80, 320, 720, 10_000)]
+    [1, 2, 3, 4]
+    """
+    return min(max(int(np.sqrt(n_touches / PAYS)), 1), n_workers)
+
+
 def shard_bounds(n_rows: int, n_shards: int) -> NDArray[np.int64]:
     """Return where shards of about as many rows end.
 
@@ -204,67 +221,3 @@ def shard_bounds(n_rows: int, n_shards: int) -> NDArray[np.int64]:
     """
     cuts = np.round(np.linspace(0, n_rows, min(n_shards, n_rows) + 1)[1:])
     return np.asarray(cuts, dtype=np.int64)
-
-
-def visit_shard(
-    part: Part,
-    entries: tuple[NDArray[np.int64], NDArray[np.float32]],
-    columns: NDArray[np.int32],
-    labels: tuple[NDArray[np.int64], NDArray[np.int32]],
-    objective: Objective,
-    state: tuple[Params, Params],
-) -> Moved:
-    """Make the visits of a part on copies of the parameters; returns the rows that moved."""
-    rows = LabelledRows(entries[0], columns, entries[1], *labels)
-    params, accumulators = (
-        Params(*(_copy(array, place) for place, array in enumerate(group, 4 * number)))
-        for number, group in enumerate(state)
-    )
-    passes = VectorPasses(rows, params, accumulators, objective, part.batch_size)
-    (memory,) = passes._make_scratch()
-    loss, weight = run_visits(
-        rows, params, accumulators, objective, part.visits, memory, 0, len(part.visits.rows)
-    )
-    before, after = state[1], accumulators
-    touched = [
-        _touched(as_matrix(theta), as_matrix(acc), as_matrix(old))
-        for theta, acc, old in zip(params, after, before, strict=True)
-    ]
-    return Moved(touched, float(loss), float(weight))
-
-
-def _copy(array: NDArray[np.float32], place: int) -> NDArray[np.float32]:
-    """Return a copy in memory that this thread uses again: fresh pages cost more than the copy."""
-    room: NDArray[np.float32] | None = _ROOM.__dict__.get(str(place))
-    if room is None or room.shape != array.shape:
-        room = np.empty_like(array)
-        _ROOM.__dict__[str(place)] = room
-    np.copyto(room, array)
-    return room
-
-
-def _touched(
-    theta: NDArray[np.float32], acc: NDArray[np.float32], old: NDArray[np.float32]
-) -> Touched:
-    # AdaGrad's accumulator grows by every gradient that is not 0.
-    rows = np.flatnonzero((acc != old).any(axis=1))
-    return Touched(rows, theta[rows], acc[rows])
-
-
-def merge_touched(
-    theta: NDArray[np.float32], acc: NDArray[np.float32], moved: list[Touched]
-) -> None:
-    """Move ``theta`` and ``acc`` by what several nodes have learned, in place."""
-    rows = np.unique(np.concatenate([each.rows for each in moved]))
-    for first in range(0, len(rows), MERGED_ROWS):
-        some = rows[first : first + MERGED_ROWS]
-        now, grown = theta[some], acc[some]
-        thetas = np.repeat(now[None], len(moved), axis=0)
-        accs = np.repeat(grown[None], len(moved), axis=0)
-        for copy, each in enumerate(moved):
-            start, stop = np.searchsorted(each.rows, [some[0], some[-1] + 1])
-            places = np.searchsorted(some, each.rows[start:stop])
-            thetas[copy, places] = each.theta[start:stop]
-            accs[copy, places] = each.acc[start:stop]
-        merge_copies(now, grown, thetas, accs)
-        theta[some], acc[some] = now, grown

@@ -91,7 +91,8 @@ class RayEngine:
         packed = pack(batch.parts[number])
         references = [each.value for each in batch.shared]
         task = self._task.options(num_cpus=1, memory=batch.memory or None, max_retries=0)
-        sent = self._ray.put((packed.rest, *packed.arrays))
+        # Ray sends small ones with the task, and puts large ones into shared memory by itself.
+        sent = (packed.rest, *packed.arrays)
         return task.remote(batch.work, sent, *references), packed.n_bytes
 
     def _require_memory(self, needed: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmls.cluster import Engine, Keeper, current_keeper, open_cluster
-from rmls.cluster.engine import check_address
+from rmls.cluster.engine import LOCAL, check_address
 from rmls.cluster.labels import LabelBlocks
-from rmls.cluster.passes import SpreadPasses, shard_bounds
+from rmls.cluster.passes import SpreadPasses, count_touches, paying_shards, shard_bounds
 from rmls.cluster.rows import SharedRows
 from rmls.core.errors import InputError
 from rmls.core.resources import cut_blocks
@@ -32,10 +33,13 @@ from rmls.models.ranker.sources import Rows
 from rmls.models.ranker.trainer import ClassifierTrainer, StageTrainer
 from rmls.models.rmls.sampling import bound_batch
 from rmls.models.rmls.sgd import Settled, Sgd, Training
+from rmls.models.shared.progress import stage
 from rmls.models.shared.training_set import TrainingSet
 
 # Blocks of rows for every worker, where there are enough.
 BLOCKS_A_WORKER = 4
+# Why not all workers learn vectors.
+FEW_SHARDS = "on so few rows merges cost more than further shards save"
 # Bytes of the data that tell one training from another.
 LOOKED_AT = 1 << 24
 
@@ -53,16 +57,18 @@ class SpreadTrainer(StageTrainer):
     cluster: str = ""
     n_shards: int = field(default=1, init=False)
     number: int = field(default=0, init=False)
+    _alone: SharedRows | None = field(default=None, init=False)
 
     def fit(self, data: TrainingSet, n_folds: int) -> tuple[Stages, HeldOut]:
         """Train both stages while the nodes are there."""
         keeper = current_keeper()
         see = [str(data.scratch.folder)] if data.scratch is not None else []
-        with open_cluster(self.cluster, see) as engine:
-            self.engine: Engine = engine
+        with ExitStack() as opened:
+            self.engine: Engine = opened.enter_context(open_cluster(self.cluster, see))
+            self._opened, self._alone = opened, None
             self.keeper: Keeper = keeper
-            self.n_shards = keeper.settle(self._describe(data), engine.n_workers)
-            self.shared = SharedRows(engine, data.X, data.Y, data.dense)
+            self.n_shards = keeper.settle(self._describe(data), self.engine.n_workers)
+            self.shared = SharedRows(self.engine, data.X, data.Y, data.dense)
             return super().fit(data, n_folds)
 
     def _describe(self, data: TrainingSet) -> dict[str, Any]:
@@ -92,12 +98,18 @@ class SpreadTrainer(StageTrainer):
         """Start passes that the nodes make."""
         state.own_arrays()
         batch_size = bound_batch(options.batch_size, data)
+        touches = count_touches(self.shared, settled.objective)
+        n_shards = paying_shards(touches, self.n_shards)
+        if n_shards < self.n_shards and self.number == 1:
+            with stage("shards") as shown:
+                shown.tick(1.0, f"vectors on {n_shards} of {self.n_shards} workers: {FEW_SHARDS}")
+        rows = self.shared if n_shards > 1 else self._rows_here()
         passes = SpreadPasses(
-            self.engine,
+            rows.engine,
             self.keeper,
             f"vectors-{self.number}-{options.random_state}",
-            self.shared,
-            shard_bounds(int(data.X.shape[0]), self.n_shards),
+            rows,
+            shard_bounds(int(data.X.shape[0]), n_shards),
             state.params,
             state.accumulators,
             settled.objective,
@@ -105,6 +117,13 @@ class SpreadTrainer(StageTrainer):
             options.max_feature_norm,
         )
         return Training(passes, data, state, batch_size, options.redraw)
+
+    def _rows_here(self) -> SharedRows:
+        """Return the rows for passes that this process makes alone: nothing travels."""
+        if self._alone is None:
+            engine = self._opened.enter_context(open_cluster(f"{LOCAL}:1"))
+            self._alone = replace(self.shared, engine=engine, _shared={})
+        return self._alone
 
     def _propose_all(
         self,
