@@ -76,6 +76,49 @@ def test_nodes_share_arrays_and_tell_errors_and_work(cluster):
     assert all(4_000_000 <= node.bytes_in < 4_100_000 for node in nodes)
 
 
+def test_a_part_is_refused_more_memory_than_it_announced(cluster):
+    # Nested: nodes get it as it is.
+    def take(n_bytes: int) -> int:
+        import numpy
+
+        return len(numpy.empty(n_bytes, numpy.uint8))
+
+    announced, far = 64 << 20, 1 << 30
+    with open_cluster(cluster.address) as engine:
+        assert engine.gather(engine.map(take, [announced], memory=announced)) == [announced]
+        with pytest.raises(InputError, match=r"\(take\) was refused more memory than the 604.* MB"):
+            engine.gather(engine.map(take, [far], memory=announced))
+        # Nobody has said anything: nothing is refused, and the bound is gone.
+        assert engine.gather(engine.map(take, [far])) == [far]
+
+
+def test_a_part_that_comes_late_is_given_to_a_second_node(cluster, tmp_path, monkeypatch):
+    from rmls.cluster import ray_engine
+
+    monkeypatch.setattr(ray_engine, "STRAGGLES_SECONDS", 1.0)
+
+    # Nested: nodes get it as it is.
+    def work(part: int, folder: str) -> tuple[int, str]:
+        import os
+        import time
+
+        import ray
+
+        node = ray.get_runtime_context().get_node_id()
+        if part == 3 and not os.path.exists(f"{folder}/begun"):
+            with open(f"{folder}/begun", "w") as file:
+                file.write(node)
+            # The first one never ends: only another one can answer.
+            time.sleep(3600)
+        return 10 * part, node
+
+    with watching() as usage, open_cluster(cluster.address) as engine:
+        found = engine.gather(engine.map(work, [1, 2, 3], engine.share(str(tmp_path))))
+    assert [number for number, _ in found] == [10, 20, 30]
+    assert usage.doubled == 1
+    assert found[2][1] != (tmp_path / "begun").read_text()
+
+
 def test_a_folder_that_no_node_sees_is_told(cluster, tmp_path):
     with (
         pytest.raises(InputError, match=r"does not see .*/away; put it into a folder"),

@@ -156,7 +156,10 @@ class Engine(Protocol):
     def map(
         self, work: Callable[..., Any], parts: Sequence[Any], *shared: Shared, memory: int = 0
     ) -> Batch:
-        """Start ``work(part, *shared)`` for every part; each takes ``memory`` bytes at most."""
+        """Start ``work(part, *shared)`` for every part.
+
+        Each takes ``memory`` bytes at most; 0 is no bound. Threads, which share theirs, have none.
+        """
         ...
 
     def gather(self, batch: Batch, done: Callable[[int, Any], None] | None = None) -> list[Any]:

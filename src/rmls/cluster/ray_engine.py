@@ -20,6 +20,7 @@ import numpy as np
 from rmls.cluster.carrying import Packed, pack, unpack
 from rmls.cluster.engine import Batch, Shared, Spent, current_usage
 from rmls.cluster.joining import check_nodes, join, require_workers
+from rmls.cluster.limits import ROOM, within
 from rmls.core.errors import InputError, RmlsError
 from rmls.core.words import size
 
@@ -90,13 +91,17 @@ class RayEngine:
     def _start(self, batch: Batch, number: int) -> tuple[Any, int]:
         packed = pack(batch.parts[number])
         references = [each.value for each in batch.shared]
-        task = self._task.options(num_cpus=1, memory=batch.memory or None, max_retries=0)
+        announced = batch.memory + ROOM if batch.memory else None
+        task = self._task.options(num_cpus=1, memory=announced, max_retries=0)
         # Ray sends small ones with the task, and puts large ones into shared memory by itself.
         sent = (packed.rest, *packed.arrays)
-        return task.remote(batch.work, sent, *references), packed.n_bytes
+        return task.remote(batch.work, batch.memory, sent, *references), packed.n_bytes
 
     def _require_memory(self, needed: int) -> None:
         """Refuse work that no node has announced memory for: it would wait for ever."""
+        if not needed:
+            return
+        needed += ROOM
         nodes = [node for node in self._ray.nodes() if node["Alive"]]
         most = max((node["Resources"].get("memory", 0.0) for node in nodes), default=0.0)
         if needed > most:
@@ -192,7 +197,9 @@ class _Gathering:
                 self._note(number, self.engine._start(self.batch, number))
 
 
-def run_task(work: Callable[..., Any], part: tuple[Any, ...], *shared: tuple[Any, ...]) -> Any:
+def run_task(
+    work: Callable[..., Any], memory: int, part: tuple[Any, ...], *shared: tuple[Any, ...]
+) -> Any:
     """Do one part of the work on a node; returns its result, packed, and what it has cost."""
     import ray
 
@@ -201,7 +208,9 @@ def run_task(work: Callable[..., Any], part: tuple[Any, ...], *shared: tuple[Any
     started, cpu = time.perf_counter(), time.process_time()
     with THREAD_LIMITS.at_most(1), np.errstate(all="ignore"):
         values = [unpack(Packed(each[0], list(each[1:]))) for each in shared]
-        result = work(unpack(Packed(part[0], list(part[1:]))), *values)
+        given = unpack(Packed(part[0], list(part[1:])))
+        with within(memory, getattr(work, "__name__", "work")):
+            result = work(given, *values)
     packed = pack(result)
     node = ray.get_runtime_context().get_node_id()
     spent = (time.process_time() - cpu, time.perf_counter() - started)

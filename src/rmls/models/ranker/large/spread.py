@@ -38,6 +38,8 @@ from rmls.models.shared.training_set import TrainingSet
 
 # Blocks of rows for every worker, where there are enough.
 BLOCKS_A_WORKER = 4
+# A listed label and its score, found and put in place.
+LISTED_BYTES = 16
 # Why not all workers learn vectors.
 FEW_SHARDS = "on so few rows merges cost more than further shards save"
 # Bytes of the data that tell one training from another.
@@ -160,7 +162,9 @@ class SpreadTrainer(StageTrainer):
         rows = self.shared
         shared = (rows.entries, rows.columns, rows.beside, self.engine.share(proposer))
         parts = [(*blocks[number], data.n_features) for number in missing]
-        self.engine.gather(self.engine.map(propose_block, parts, *shared), done)
+        longest = max((stop - start for start, stop in blocks), default=0)
+        memory = LISTED_BYTES * longest * proposer.size
+        self.engine.gather(self.engine.map(propose_block, parts, *shared, memory=memory), done)
         return found
 
     def _list_name(self, number: int) -> str:
