@@ -120,7 +120,8 @@ class Meter:
             with contextlib.suppress(psutil.Error):
                 words = " ".join(each.cmdline()[:2])
                 kind = "driver" if each == own else "daemons"
-                kind = "workers" if "ray::" in words or "default_worker" in words else kind
+                if "default_worker" in words or ("ray::" in words and "Agent" not in words):
+                    kind = "workers"
                 found[each.pid] = kind, sum(each.cpu_times()[:2])
         return found
 

@@ -80,6 +80,7 @@ def test_a_part_that_is_made_twice_is_made_the_same(wanted, monkeypatch):
 @pytest.mark.parametrize("again", [0.0, 1e9])
 def test_how_often_the_whole_state_is_sent_does_not_matter(again, wanted, monkeypatch):
     monkeypatch.setattr(passes, "WHOLE_AGAIN", again)
+    monkeypatch.setattr(passes, "WHOLE_BYTES", 0)
     with open_cluster("local:2") as engine:
         assert same(run(*make_passes(engine)), wanted)
 
@@ -89,6 +90,7 @@ def test_other_forms_of_training_keep_replicas_equal(options, monkeypatch):
     with open_cluster("local:2") as engine:
         kept = run(*make_passes(engine, **options))
         monkeypatch.setattr(passes, "WHOLE_AGAIN", 0.0)
+        monkeypatch.setattr(passes, "WHOLE_BYTES", 0)
         assert same(run(*make_passes(engine, **options)), kept)
 
 

@@ -35,8 +35,9 @@ MAX_TOUCHES = 100
 # By measurement a move costs some 0.07 us and a row that travels there and back 3.5 us by Ray, and
 # vectors are less than half of the work: beyond this, merges take more than a tenth of it.
 PAYS = 80
-# A whole state is shared again when the changes since the last one are so many times as large.
-WHOLE_AGAIN = 2.0
+# A whole state is shared again when the changes since are so many times as large, and so many
+# bytes: shared memory holds all of them.
+WHOLE_AGAIN, WHOLE_BYTES = 2.0, 1 << 27
 # What a node has in memory at a time: two copies of the parameters, and what it sends back.
 COPIES_A_NODE = 3
 
@@ -127,7 +128,8 @@ class SpreadPasses:
 
     def _share_state(self) -> list[Shared]:
         """Return the last whole state that nodes were sent, and all that has moved since."""
-        if self._whole is None or self._moved_bytes > WHOLE_AGAIN * self._state.nbytes:
+        most = max(WHOLE_AGAIN * self._state.nbytes, WHOLE_BYTES)
+        if self._whole is None or self._moved_bytes > most:
             self._whole, self._deltas, self._moved_bytes = self.engine.share(self._state), [], 0
         return [self._whole, *self._deltas]
 

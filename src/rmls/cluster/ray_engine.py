@@ -45,6 +45,10 @@ class RayEngine:
         self._numbers = itertools.count()
         self._task = ray.remote(run_task)
         self._lost = _kinds_of_loss(ray)
+        self._homes: dict[tuple[Callable[..., Any], int], str] = {}
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        self._place = NodeAffinitySchedulingStrategy
 
     @classmethod
     def connect(cls, address: str, see: Sequence[str] = ()) -> RayEngine:
@@ -69,10 +73,12 @@ class RayEngine:
         self, work: Callable[..., Any], parts: Sequence[Any], *shared: Shared, memory: int = 0
     ) -> Batch:
         """Announce the parts; the first of them are started."""
-        self._require_memory(memory)
+        nodes = [node for node in self._ray.nodes() if node["Alive"]]
+        _require_memory(nodes, memory)
         batch = Batch(work, parts, shared, [], memory)
+        homes = self._find_homes(batch, nodes)
         for number in range(min(len(parts), AHEAD * self.n_workers)):
-            batch.tickets.append(self._start(batch, number))
+            batch.tickets.append(self._start(batch, number, homes.get(number)))
         return batch
 
     def gather(self, batch: Batch, done: Callable[[int, Any], None] | None = None) -> list[Any]:
@@ -88,28 +94,35 @@ class RayEngine:
         if self._owned:
             self._ray.shutdown()
 
-    def _start(self, batch: Batch, number: int) -> tuple[Any, int]:
+    def _find_homes(self, batch: Batch, nodes: list[Any]) -> dict[int, str]:
+        """Return the nodes that had these parts last time, where each has room for its own.
+
+        Work that comes in rounds, a part for every worker or fewer, finds there what it has kept.
+        """
+        if len(batch.parts) > self.n_workers:
+            return {}
+        free = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}
+        homes = {}
+        for number in range(len(batch.parts)):
+            home = self._homes.get((batch.work, number), "")
+            if free.get(home, 0):
+                free[home] -= 1
+                homes[number] = home
+        return homes
+
+    def _start(self, batch: Batch, number: int, home: str | None = None) -> tuple[Any, int]:
         packed = pack(batch.parts[number])
         references = [each.value for each in batch.shared]
         announced = batch.memory + ROOM if batch.memory else None
-        task = self._task.options(num_cpus=1, memory=announced, max_retries=0)
+        task = self._task.options(
+            num_cpus=1,
+            memory=announced,
+            max_retries=0,
+            scheduling_strategy=self._place(home, soft=True) if home else None,
+        )
         # Ray sends small ones with the task, and puts large ones into shared memory by itself.
         sent = (packed.rest, *packed.arrays)
         return task.remote(batch.work, batch.memory, sent, *references), packed.n_bytes
-
-    def _require_memory(self, needed: int) -> None:
-        """Refuse work that no node has announced memory for: it would wait for ever."""
-        if not needed:
-            return
-        needed += ROOM
-        nodes = [node for node in self._ray.nodes() if node["Alive"]]
-        most = max((node["Resources"].get("memory", 0.0) for node in nodes), default=0.0)
-        if needed > most:
-            raise InputError(
-                f"a part of the work needs {size(needed)} of memory, and the largest node of the "
-                f"cluster announces {size(int(most))}; start nodes with more (ray start --memory), "
-                "or use fewer components."
-            )
 
 
 class _Gathering:
@@ -166,6 +179,7 @@ class _Gathering:
 
     def _take(self, number: int, result: Any, spent: Spent, sent: int) -> None:
         self.engine.usage.add(spent, self.batch, sent)
+        self.engine._homes[self.batch.work, number] = spent.node
         self.found[number] = result
         if self.done is not None:
             self.done(number, result)
@@ -225,6 +239,17 @@ def _private() -> int:
     except OSError:
         return 0
     return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGESIZE")
+
+
+def _require_memory(nodes: list[Any], needed: int) -> None:
+    """Refuse work that no node has announced memory for: it would wait for ever."""
+    most = max((node["Resources"].get("memory", 0.0) for node in nodes), default=0.0)
+    if needed and needed + ROOM > most:
+        raise InputError(
+            f"a part of the work needs {size(needed + ROOM)} of memory, and the largest node of "
+            f"the cluster announces {size(int(most))}; start nodes with more (ray start --memory), "
+            "or use fewer components."
+        )
 
 
 def _kinds_of_loss(ray: Any) -> tuple[type[Exception], ...]:
