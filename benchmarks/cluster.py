@@ -52,7 +52,7 @@ def split(name: str, limit: int | None) -> tuple[Any, ...]:
     from rmls.datasets import load
 
     if name == "longtail":
-        data = make_longtail(limit or 160_000, 5_000, 5_000, labels_per_row=5, random_state=1).train
+        data = make_longtail(limit or 80_000, 600, 300, labels_per_row=5, random_state=1).train
     else:
         folder = Path(os.environ.get("RMLS_DATA", "../shared/data"))
         data = load(folder / f"{name}.npz").train
@@ -107,12 +107,14 @@ class Meter:
     """
 
     def __init__(self) -> None:
-        self.first, self.last = self._look(), {}
+        self.first, self.last = self.look(), {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
-    def _look(self) -> dict[int, tuple[str, float]]:
+    @staticmethod
+    def look() -> dict[int, tuple[str, float]]:
+        """Return what every process is, and what it has spent."""
         import psutil
 
         own, found = psutil.Process(), {}
@@ -127,13 +129,13 @@ class Meter:
 
     def _watch(self) -> None:
         while not self._ended.wait(0.5):
-            self.last.update(self._look())
+            self.last.update(self.look())
 
     def stop(self) -> dict[str, float]:
         """Return what was spent since the beginning."""
         self._ended.set()
         self._thread.join()
-        self.last.update(self._look())
+        self.last.update(self.look())
         spent = {"driver": 0.0, "workers": 0.0, "daemons": 0.0}
         for pid, (kind, seconds) in self.last.items():
             spent[kind] += seconds - self.first.get(pid, (kind, 0.0))[1]
@@ -341,52 +343,127 @@ def kills(options: argparse.Namespace) -> None:
     shutil.rmtree(root)
 
 
-def large(options: argparse.Namespace) -> None:
-    """Generate rows on disk, train and label them under a limit of memory."""
-    from rmls.datasets.store import StoreWriter, open_store
-
-    root = Path(tempfile.mkdtemp(dir=options.folder))
-    n_features, n_labels, words = 50_000, 2_000, 500
-    n_rows = int(options.gigabytes * 1e9 / (8 * words))
-    rng = np.random.default_rng(0)
+def write_rows(folder: Path, n_rows: int, shape: tuple[int, int], words: int) -> None:
+    """Write a store of random rows in which every label has words of its own."""
     from scipy import sparse
 
-    with StoreWriter(root / "rows", n_features, n_labels) as writer:
+    from rmls.datasets.store import StoreWriter
+
+    rng, (n_features, n_labels) = np.random.default_rng(0), shape
+    with StoreWriter(folder, n_features, n_labels) as writer:
         for first in range(0, n_rows, 10_000):
             count = min(10_000, n_rows - first)
             labels = rng.integers(0, n_labels, (count, 3))
             own = (labels[:, :, None] * 7 + rng.integers(0, 20, (count, 3, 20))) % n_features
             noise = rng.integers(0, n_features, (count, words - 60))
-            columns = np.hstack([own.reshape(count, -1), noise])
+            columns = np.hstack([own.reshape(count, -1), noise]).astype(np.int32)
             ends = np.arange(0, columns.size + 1, words)
             values = np.ones(columns.size, np.float32)
             X = sparse.csr_matrix((values, columns.ravel(), ends), (count, n_features))
             X.sum_duplicates()
-            ones = np.ones(labels.size, np.int32)
-            Y = sparse.csr_matrix((ones, labels.ravel(), np.arange(0, labels.size + 1, 3)))
-            Y.resize(count, n_labels)
+            ones, ends = np.ones(labels.size, np.int32), np.arange(0, labels.size + 1, 3)
+            Y = sparse.csr_matrix((ones, labels.ravel(), ends), (count, n_labels))
             Y.sum_duplicates()
+            Y.data[:] = 1
             writer.add(X, Y)
         writer.finish()
+
+
+class Peaks:
+    """The largest private memory of one process, by what it is, looked at twice a second."""
+
+    def __init__(self) -> None:
+        self.bytes: dict[str, int] = {}
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while True:
+            for pid, (kind, _) in Meter.look().items():
+                with contextlib.suppress(OSError, IndexError):
+                    status = Path(f"/proc/{pid}/status").read_text()
+                    private = int(status.split("RssAnon:")[1].split()[0]) << 10
+                    self.bytes[kind] = max(self.bytes.get(kind, 0), private)
+            time.sleep(0.5)
+
+
+def label_rows(part: tuple[int, int], model: str, rows: str) -> np.ndarray[Any, Any]:
+    """Label some rows of a store."""
+    import rmls
+    from rmls.core.sparse import slice_rows
+    from rmls.datasets.store import open_store
+
+    store = open_store(rows)
+    return np.asarray(rmls.load_once(model).rank(slice_rows(store.X, *part), 3).labels)
+
+
+def large(options: argparse.Namespace) -> None:
+    """Generate rows on disk, train and label them under a limit of memory."""
+    import resource
+
+    import ray
+
+    from rmls.cluster import limits
+    from rmls.datasets.store import open_store
+
+    root = Path(tempfile.mkdtemp(dir=options.folder))
+    shape, words = (50_000, 2_000), 500
+    n_rows = int(options.gigabytes * 1e9 / (8 * words))
+    began = time.monotonic()
+    write_rows(root / "rows", n_rows, shape, words)
+    say(gigabytes=options.gigabytes, rows=n_rows, written=round(time.monotonic() - began))
     limit = read_size("--limit", options.limit)
     os.environ["RMLS_MEMORY"], os.environ["RMLS_SCRATCH"] = options.limit, str(root)
     cluster = start(options.nodes[0], limit)
-    store = open_store(root / "rows")
-    began = time.monotonic()
+    ray.init(address=cluster.address, log_to_driver=False)
+    # What the driver takes from here on is bounded by the system, as the parts of nodes are.
+    bound = limits._private_bytes() + limit
+    resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
+    peaks, began = Peaks(), time.monotonic()
+    given = {"max_iter": 1, "shortlist_size": 5, "cluster": cluster.address}
     with watching() as usage, keeping(root / "parts"):
-        model = RMLSRanker(32, max_iter=2, shortlist_size=20, cluster=cluster.address).fit(store)
+        model = RMLSRanker(32, **given).fit(open_store(root / "rows"))
+    nodes = usage.nodes.values()
+    disk = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
     say(
-        gigabytes=options.gigabytes,
-        rows=n_rows,
         limit=options.limit,
-        seconds=round(time.monotonic() - began),
-        node_memory_mb=[round(node.memory / 1e6) for node in usage.nodes.values()],
-        node_cpu=[round(node.cpu) for node in usage.nodes.values()],
-        megabytes_in=[round(node.bytes_in / 1e6) for node in usage.nodes.values()],
+        trained=round(time.monotonic() - began),
+        peak_mb={kind: round(each / 1e6) for kind, each in peaks.bytes.items()},
+        disk_gb=round(disk / 1e9, 1),
+        node_cpu=[round(node.cpu) for node in nodes],
+        megabytes_in=[round(node.bytes_in / 1e6) for node in nodes],
+        megabytes_out=[round(node.bytes_out / 1e6) for node in nodes],
+        work={name: round(each) for name, each in usage.work.items()},
     )
     model.save(root / "model")
+    label_store(root, cluster.address, n_rows, peaks)
+    ray.shutdown()
     cluster.shutdown()
     shutil.rmtree(root)
+
+
+def label_store(root: Path, address: str, n_rows: int, peaks: Peaks) -> None:
+    """Label every row of a store on the nodes, and say how many of the best labels are right."""
+    from rmls.cluster import open_cluster
+    from rmls.datasets.store import open_store
+
+    began, right = time.monotonic(), []
+    Y = open_store(root / "rows").Y.tocsr()
+    parts = [(first, min(first + 20_000, n_rows)) for first in range(0, n_rows, 20_000)]
+
+    def count(number: int, labels: Any) -> None:
+        first, last = parts[number]
+        best = np.reshape(labels, (last - first, 3))[:, 0]
+        right.append(int(np.asarray(Y[np.arange(first, last), best]).sum()))
+
+    with open_cluster(address) as engine:
+        shared = [engine.share(str(root / name)) for name in ("model", "rows")]
+        engine.gather(engine.map(label_rows, parts, *shared, memory=1 << 28), count)
+    say(
+        labelled=n_rows,
+        seconds=round(time.monotonic() - began),
+        right=round(sum(right) / n_rows, 3),
+        peak_mb={kind: round(each / 1e6) for kind, each in peaks.bytes.items()},
+    )
 
 
 def main() -> None:

@@ -32,9 +32,9 @@ FIRST_PIECES, PIECES = 2, 1
 # A row of the parameters is moved so often between two merges, on average, or less.
 MAX_TOUCHES = 100
 # Moves of an average row in a pass that pay for n shards, over n^2: these send all rows n times.
-# By measurement a move costs some 0.07 us and a row that travels there and back 3.5 us by Ray, and
-# vectors are less than half of the work: beyond this, merges take more than a tenth of it.
-PAYS = 80
+# By measurement a move costs some 0.05 us and a row that travels there and back 4 us by Ray: from
+# here on merges take a fifth of what visits take, a tenth of a training.
+PAYS = 400
 # A whole state is shared again when the changes since are so many times as large, and so many
 # bytes: shared memory holds all of them.
 WHOLE_AGAIN, WHOLE_BYTES = 2.0, 1 << 27
@@ -207,7 +207,7 @@ def paying_shards(n_touches: float, n_workers: int) -> int:
 
     Examples
     --------
-    >>> [paying_shards(touches, 4) for touches in (80, 320, 720, 10_000)]
+    >>> [paying_shards(touches, 4) for touches in (400, 1_600, 3_600, 10_000)]
     [1, 2, 3, 4]
     """
     return min(max(int(np.sqrt(n_touches / PAYS)), 1), n_workers)

@@ -243,7 +243,8 @@ def _private() -> int:
 
 def _require_memory(nodes: list[Any], needed: int) -> None:
     """Refuse work that no node has announced memory for: it would wait for ever."""
-    most = max((node["Resources"].get("memory", 0.0) for node in nodes), default=0.0)
+    able = (node["Resources"] for node in nodes if node["Resources"].get("CPU"))
+    most = max((each.get("memory", 0.0) for each in able), default=0.0)
     if needed and needed + ROOM > most:
         raise InputError(
             f"a part of the work needs {size(needed + ROOM)} of memory, and the largest node of "
