@@ -23,8 +23,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -283,64 +281,97 @@ def model_costs(options: argparse.Namespace) -> None:
             say(checked=name, expected=round(rate * work[name], 2), found=round(spent[name], 2))
 
 
-TRAIN = """
-import sys
-from rmls import RMLSRanker, make_longtail
-from rmls.cluster import keeping
-from rmls.models.ranker.large import spread
-data = make_longtail(4000, 2000, 400, labels_per_row=4, random_state=1).train
-spread.paying_shards = lambda touches, n_workers: n_workers
-with keeping(sys.argv[2], resume=sys.argv[3] == "resume"):
-    RMLSRanker(32, max_iter=6, cluster=sys.argv[1]).fit(data.X, data.Y).save(sys.argv[2] + "/model")
-"""
+def train_small(address: str, folder: str | None = None, how: str = "begin") -> Any:
+    """Train on as many shards as there are workers, so that a kill may come between two merges."""
+    data = make_longtail(4000, 2000, 400, labels_per_row=4, random_state=1).train
+    model = RMLSRanker(32, max_iter=6, cluster=address)
+    with every_worker():
+        if folder is None:
+            return model.fit(data.X, data.Y)
+        with keeping(folder, resume=how == "resume"):
+            return model.fit(data.X, data.Y).save(f"{folder}/model")
 
 
-def arrays_in(folder: Path) -> dict[str, Any]:
-    import rmls
-
-    return rmls.load(folder, mmap=False)._state()[1]
-
-
-def train(address: str, folder: Path, how: str = "begin") -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", TRAIN, address, str(folder), how])
+def same_model(model: Any, whole: dict[str, Any]) -> bool:
+    found = model._state()[1]
+    return found.keys() == whole.keys() and all(
+        np.array_equal(whole[name], found[name]) for name in whole
+    )
 
 
 def kills(options: argparse.Namespace) -> None:
     """Kill nodes, and drivers, at random moments; every run must end with the same model."""
-    rng, root = random.Random(options.seed), Path(tempfile.mkdtemp())
-    address = "local:2"
-    cluster = None
-    if options.what != "threads":
-        cluster = start(3)
-        address = cluster.address
+    rng = random.Random(options.seed)
+    cluster = None if options.what == "threads" else start(2)
+    address = "local:2" if cluster is None else cluster.address
+    train_small("local:2")
     began = time.monotonic()
-    assert train(address, root / "whole").wait() == 0
-    whole, seconds = arrays_in(root / "whole" / "model"), time.monotonic() - began
-    same = {"driver": 0, "node": 0}
-    for number in range(options.times):
-        for victim in ("driver", "node") if cluster is not None else ("driver",):
-            folder = root / f"{victim}-{number}"
-            process = train(address, folder)
-            moment = rng.uniform(0.1, 0.95) * seconds
-            time.sleep(moment)
-            if victim == "driver":
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-                process = train(address, folder, "resume")
-            else:
-                node = rng.choice(cluster.list_all_nodes()[1:])
-                os.kill(node.all_processes["raylet"][0].process.pid, signal.SIGKILL)
-                cluster.add_node(num_cpus=1, object_store_memory=STORE)
-            ended = process.wait() == 0
-            found = arrays_in(folder / "model") if ended else {}
-            equal = ended and all(np.array_equal(whole[name], found[name]) for name in whole)
-            same[victim] += equal
-            say(victim=victim, run=number, moment=round(moment, 1), same=bool(equal))
-            shutil.rmtree(folder, ignore_errors=True)
+    whole = train_small("local:2")._state()[1]
+    seconds = time.monotonic() - began
+    same = {}
+    if "driver" in options.victims:
+        same["driver"] = kill_drivers(options.times, rng, address, (whole, seconds))
+    if "node" in options.victims and cluster is not None:
+        same["node"] = kill_nodes(options.times, rng, cluster, whole)
     say(times=options.times, same=same, **versions())
     if cluster is not None:
         cluster.shutdown()
-    shutil.rmtree(root)
+
+
+def kill_drivers(times: int, rng: random.Random, address: str, wanted: tuple[Any, float]) -> int:
+    """Kill the process that trains, and go on in another one; both are forks of this one."""
+    import rmls
+
+    fork, (whole, seconds), n_same = multiprocessing.get_context("fork"), wanted, 0
+    for number in range(times):
+        folder = tempfile.mkdtemp()
+        process = fork.Process(target=train_small, args=(address, folder))
+        process.start()
+        moment = rng.uniform(0.05, 0.95) * seconds
+        process.join(moment)
+        killed = process.is_alive()
+        process.kill()
+        process.join()
+        kept = len(list(Path(folder).glob("*.npz")))
+        process = fork.Process(target=train_small, args=(address, folder, "resume"))
+        process.start()
+        process.join()
+        model = rmls.load(f"{folder}/model", mmap=False) if process.exitcode == 0 else None
+        equal = model is not None and same_model(model, whole)
+        n_same += equal
+        shown = {"moment": round(moment, 1), "killed": killed, "kept": kept, "same": equal}
+        say(victim="driver", run=number, **shown)
+        shutil.rmtree(folder)
+    return n_same
+
+
+def kill_nodes(times: int, rng: random.Random, cluster: Any, whole: dict[str, Any]) -> int:
+    """Kill one of two nodes while this process trains; another node takes its place later."""
+    import ray
+
+    ray.init(address=cluster.address, log_to_driver=False)
+    train_small(cluster.address)
+    began, n_same = time.monotonic(), 0
+    train_small(cluster.address)
+    seconds = time.monotonic() - began
+    for number in range(times):
+        node = rng.choice(cluster.list_all_nodes()[1:])
+        pid = node.all_processes["raylet"][0].process.pid
+        moment = rng.uniform(0.05, 0.95) * seconds
+        killer = threading.Timer(moment, os.kill, (pid, signal.SIGKILL))
+        killer.start()
+        with watching() as usage:
+            model = train_small(cluster.address)
+        killed = not killer.is_alive()
+        killer.join()
+        equal = same_model(model, whole)
+        n_same += equal
+        shown = {"moment": round(moment, 1), "killed": killed, "same": equal}
+        say(victim="node", run=number, repeated=usage.repeated, **shown)
+        cluster.remove_node(node, allow_graceful=False)
+        cluster.add_node(num_cpus=1, object_store_memory=STORE)
+    ray.shutdown()
+    return n_same
 
 
 def write_rows(folder: Path, n_rows: int, shape: tuple[int, int], words: int) -> None:
@@ -398,11 +429,8 @@ def label_rows(part: tuple[int, int], model: str, rows: str) -> np.ndarray[Any, 
 
 def large(options: argparse.Namespace) -> None:
     """Generate rows on disk, train and label them under a limit of memory."""
-    import resource
-
     import ray
 
-    from rmls.cluster import limits
     from rmls.datasets.store import open_store
 
     root = Path(tempfile.mkdtemp(dir=options.folder))
@@ -415,9 +443,6 @@ def large(options: argparse.Namespace) -> None:
     os.environ["RMLS_MEMORY"], os.environ["RMLS_SCRATCH"] = options.limit, str(root)
     cluster = start(options.nodes[0], limit)
     ray.init(address=cluster.address, log_to_driver=False)
-    # What the driver takes from here on is bounded by the system, as the parts of nodes are.
-    bound = limits._private_bytes() + limit
-    resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
     peaks, began = Peaks(), time.monotonic()
     given = {"max_iter": 1, "shortlist_size": 5, "cluster": cluster.address}
     with watching() as usage, keeping(root / "parts"):
@@ -457,7 +482,8 @@ def label_store(root: Path, address: str, n_rows: int, peaks: Peaks) -> None:
 
     with open_cluster(address) as engine:
         shared = [engine.share(str(root / name)) for name in ("model", "rows")]
-        engine.gather(engine.map(label_rows, parts, *shared, memory=1 << 28), count)
+        # Without a bound: the store is mapped by the part, and mapped files would count.
+        engine.gather(engine.map(label_rows, parts, *shared), count)
     say(
         labelled=n_rows,
         seconds=round(time.monotonic() - began),
@@ -477,6 +503,7 @@ def main() -> None:
     parser.add_argument("--check", nargs="+", type=int, default=[32000])
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--victims", nargs="+", default=["driver", "node"])
     parser.add_argument("--what", choices=["ray", "threads"], default="ray")
     parser.add_argument("--gigabytes", type=float, default=50.0)
     parser.add_argument("--limit", default="6GB")
