@@ -30,7 +30,7 @@ from rmls.kernels.cpu.sgd.passes import VectorPasses
 # error twice: the more of them, the worse, and most of all in the first pass.
 FIRST_PIECES, PIECES = 2, 1
 # A row of the parameters is moved so often between two merges, on average, or less.
-MAX_TOUCHES = 100
+MAX_TOUCHES = 1_000
 # Moves of an average row in a pass that pay for n shards, over n^2: these send all rows n times.
 # By measurement a move costs some 0.05 us and a row that travels there and back 4 us by Ray: from
 # here on merges take a fifth of what visits take, a tenth of a training.
