@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.cpu.linalg.functions import sigmoid
+from rmls.kernels.jit import njit
 
 # Without the promise that there are no nan and inf: scores of a damaged model may be either.
 FAST = {"contract", "reassoc", "arcp", "nsz", "afn"}

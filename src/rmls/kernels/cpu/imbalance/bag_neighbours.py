@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.arrays import Csr
+from rmls.kernels.jit import njit
 
 __all__ = ["NONE", "Csr", "Index", "nearest_in_bags"]
 

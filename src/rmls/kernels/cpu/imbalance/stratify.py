@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from rmls.kernels.jit import njit
 
 NONE = -1
 LONG = 16

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from rmls.kernels.jit import hint, njit
 
 LINE = 16  # float32 numbers in a cache line of 64 bytes
 AHEAD = 2  # rows between asking and using
 
 
-@intrinsic
+@hint
 def _prefetch(typingctx, array, row, column):
     """Emit LLVM's prefetch for writing of one element, into all cache levels."""
+    # Inside: only who compiles has them.
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+
     signature = types.void(array, row, column)
 
     def codegen(context, builder, signature, arguments):
@@ -39,10 +41,10 @@ def _prefetch(typingctx, array, row, column):
 def prefetch_row(matrix, row):
     """Ask for all of ``matrix[row]``; changes nothing that can be observed but time."""
     for column in range(0, matrix.shape[1], LINE):
-        _prefetch(matrix, row, column)  # type: ignore[call-arg]
+        _prefetch(matrix, row, column)
 
 
 @njit(cache=True, inline="always")
 def prefetch_number(vector, index):
     """Ask for ``vector[index]``; changes nothing that can be observed but time."""
-    _prefetch(vector, index, 0)  # type: ignore[call-arg]
+    _prefetch(vector, index, 0)

@@ -6,12 +6,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rmls.core.resources import run_parts
 from rmls.kernels.cpu.linalg.prefetch import AHEAD, prefetch_row
 from rmls.kernels.cpu.linalg.rows import add_scaled_row, dot_row
+from rmls.kernels.jit import njit
 
 Array = NDArray[Any]
 

@@ -6,7 +6,8 @@ A row is passed as the matrix and its number: a view would be made, and counted,
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from rmls.kernels.jit import njit
 
 
 @njit(cache=True, fastmath=True, inline="always")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.cpu.linalg.prefetch import AHEAD, prefetch_row
 from rmls.kernels.cpu.linalg.rows import dot_row
+from rmls.kernels.jit import njit
 
 
 @njit(cache=True)

@@ -7,10 +7,10 @@ by coordinate descent in the dual (Hsieh et al., 2008).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.cpu.linalg.csr import add_row_product
 from rmls.kernels.cpu.sgd.draw import GOLDEN, below, mix
+from rmls.kernels.jit import njit
 
 
 @njit(cache=True, nogil=True)

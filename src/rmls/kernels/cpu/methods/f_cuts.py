@@ -17,7 +17,8 @@ the cuts; the problem is solved for them; and so on until none is violated by mo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from rmls.kernels.jit import njit
 
 HARMLESS = -0.5
 """Irrelevant rows that score no more are in no most violated set.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from rmls.kernels.jit import njit
 
 # From here on the asymptotic series below are right to 1e-11.
 ASYMPTOTIC = 8.0

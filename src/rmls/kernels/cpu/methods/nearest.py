@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.arrays import Csr
 from rmls.kernels.cpu.linalg.csr import add_row_product
 from rmls.kernels.cpu.linalg.select import best_of_rows
+from rmls.kernels.jit import njit
 
 __all__ = ["Csr", "nearest_rows"]
 

@@ -15,11 +15,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rmls.core.resources import run_parts
 from rmls.kernels.cpu.methods.gamma import gamma_terms, polya_gamma_mean, softplus
+from rmls.kernels.jit import njit
 
 # Counts below this share of a shape change no figure of a gamma variable that float32 can hold.
 NEGLIGIBLE = 1e-7

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.arrays import Csr
 from rmls.kernels.cpu.linalg.csr import add_row_product
+from rmls.kernels.jit import njit
 
 
 class Windows(NamedTuple):

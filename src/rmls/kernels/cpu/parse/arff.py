@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.cpu.parse.codes import (
     BACKSLASH,
@@ -36,6 +35,7 @@ from rmls.kernels.cpu.parse.tokens import (
     read_number,
     skip_spaces,
 )
+from rmls.kernels.jit import njit
 
 
 class Cells(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.cpu.parse.codes import (
     BAD_LABEL,
@@ -43,6 +42,7 @@ from rmls.kernels.cpu.parse.tokens import (
     read_number,
     skip_spaces,
 )
+from rmls.kernels.jit import njit
 
 
 class Rules(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.cpu.parse.codes import (
     HARD,
@@ -26,6 +25,7 @@ from rmls.kernels.cpu.parse.codes import (
     UPPER_E,
     ZERO,
 )
+from rmls.kernels.jit import njit
 
 INDEX_LIMIT = 2**31 - 1
 # Below it an int64 has room for one more digit.

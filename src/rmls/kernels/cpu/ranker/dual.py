@@ -22,10 +22,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.arrays import DUAL_LOSSES
 from rmls.kernels.cpu.linalg.functions import sigmoid
+from rmls.kernels.jit import njit
 
 SQUARED_HINGE, LOGISTIC = range(len(DUAL_LOSSES))
 START = np.float32(1e-3)  # of the cost, for the variables of the logistic loss

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.arrays import N_TERMS, Pairs
 from rmls.kernels.cpu.linalg.select import best_of_rows
 from rmls.kernels.cpu.ranker.dual import add_sparse
+from rmls.kernels.jit import njit
 
 
 @njit(cache=True, inline="always")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.cpu.linalg.rows import dot_row
+from rmls.kernels.jit import njit
 
 N_NUMBERS = 5
 # How much of a name has to be there to count as the whole name: words that are worth little may

@@ -14,9 +14,9 @@ variable at a time, as in `rmls.kernels.cpu.ranker.dual`; ``w = v + sum_i a_i y_
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.cpu.ranker.dual import LOGISTIC, START, logistic_step, shuffle, sparse_dot
+from rmls.kernels.jit import njit
 
 
 @njit(cache=True, nogil=True, fastmath=True)

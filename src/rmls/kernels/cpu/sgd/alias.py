@@ -9,10 +9,10 @@ then owns an area of ``m q_j`` in the m columns of height 1.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.arrays import MAX_TRIES
 from rmls.kernels.cpu.sgd.draw import GOLDEN, below, mix
+from rmls.kernels.jit import njit
 
 FULL = 2.0**32 - 1.0
 

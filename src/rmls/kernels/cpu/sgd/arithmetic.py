@@ -7,10 +7,10 @@ third of a training pass.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.cpu.linalg.functions import sigmoid
 from rmls.kernels.cpu.linalg.prefetch import AHEAD, prefetch_row
+from rmls.kernels.jit import njit
 
 LOGISTIC, SQUARED, SQUARED_HINGE = 0, 1, 2
 TANH, RELU = 0, 2

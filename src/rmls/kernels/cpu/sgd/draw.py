@@ -7,7 +7,8 @@ successive outputs of the splitmix64 generator started at its key (Steele et al.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from rmls.kernels.jit import njit
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio, the step of splitmix64
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from rmls.kernels.jit import njit
 
 # Visits of a row between two merges, at which adding up and averaging weigh the same. Copies that
 # have seen a row so often agree on where it belongs: the sum of their moves would go past it

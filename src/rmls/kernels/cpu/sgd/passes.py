@@ -13,13 +13,13 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rmls.core.resources import open_pool
 from rmls.kernels.arrays import IN_BATCH, LabelledRows, Objective, Params, Visits
 from rmls.kernels.cpu.sgd.visits import Scratch, make_scratch, run_visits
 from rmls.kernels.cpu.sgd.warp import Warp, run_warp
+from rmls.kernels.jit import njit
 
 COPY_BYTES = 16 << 20
 # Of all copies together, whatever the number of threads.

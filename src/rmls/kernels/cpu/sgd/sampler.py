@@ -12,11 +12,11 @@ so that ``sigmoid(s)`` is p.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.arrays import IN_BATCH, MAX_TRIES, UNIFORM, WEIGHTED
 from rmls.kernels.cpu.sgd.alias import draw_distinct, draw_union, draw_weighted
 from rmls.kernels.cpu.sgd.draw import draw_irrelevant
+from rmls.kernels.jit import njit
 
 
 @njit(cache=True, inline="always")

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.arrays import IN_BATCH
 from rmls.kernels.cpu.linalg.prefetch import AHEAD, prefetch_number, prefetch_row
@@ -29,6 +28,7 @@ from rmls.kernels.cpu.sgd.arithmetic import (
 )
 from rmls.kernels.cpu.sgd.draw import GOLDEN, mix
 from rmls.kernels.cpu.sgd.sampler import choose_labels
+from rmls.kernels.jit import njit
 
 
 class Visit(NamedTuple):

@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rmls.kernels.cpu.linalg.prefetch import prefetch_row
 from rmls.kernels.cpu.linalg.rows import add_scaled_row, add_to_row, dot_row
 from rmls.kernels.cpu.sgd.arithmetic import represent, shrink_row
 from rmls.kernels.cpu.sgd.draw import GOLDEN, below, mix
 from rmls.kernels.cpu.sgd.visits import Visit, slot_of
+from rmls.kernels.jit import njit
 
 LINEAR = 1
 

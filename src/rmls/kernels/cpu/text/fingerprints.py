@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from rmls.kernels.jit import njit
 
 # Odd constants of the finaliser of MurmurHash3.
 FIRST = np.uint64(0xFF51AFD7ED558CCD)

@@ -7,7 +7,8 @@ is a word, and so is every pair of neighbours.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from rmls.kernels.jit import njit
 
 # Classes of characters; the tables that `scan_words` gets hold them for every code point.
 BREAK, WORD, ALONE = 0, 1, 2
