@@ -25,6 +25,7 @@ from rmls.core.options import check_choice
 from rmls.core.ranking import Ranking
 from rmls.core.resources import on_one_thread
 from rmls.core.sparse import as_label_csr, check_sparse
+from rmls.kernels.arrays import read_only
 
 METHODS = ("auto", "temperature", "platt", "isotonic")
 # Fewer positives would let a free curve follow their noise.
@@ -97,8 +98,7 @@ class Calibration:
                 f"{len(columns)} labels."
             )
         out = np.empty_like(block)
-        arguments = (block, columns, *self._numbers(), out)
-        to_probabilities(*arguments)
+        to_probabilities(block, columns, *self._numbers(), out)
         return out
 
     def of_entries(
@@ -109,8 +109,7 @@ class Calibration:
 
         flat = np.ascontiguousarray(scores, dtype=np.float32).ravel()
         out = np.empty_like(flat)
-        arguments = (flat, np.ravel(labels), *self._numbers(), out)
-        entries_to_probabilities(*arguments)
+        entries_to_probabilities(flat, np.ravel(labels), *self._numbers(), out)
         return out.reshape(np.shape(scores))
 
     def apply(self, ranking: Ranking) -> Ranking:
@@ -132,7 +131,8 @@ class Calibration:
 
     def _numbers(self) -> tuple[Any, ...]:
         scalars = (np.float32(self.low), np.float32(self.step))
-        return (*scalars, self.curves, self.curve_of, self.bias, np.float32(self.slope))
+        arrays = map(read_only, (self.curves, self.curve_of, self.bias))
+        return (*scalars, *arrays, np.float32(self.slope))
 
 
 @on_one_thread

@@ -13,6 +13,7 @@ from rmls.features.normalize import unit_rows
 from rmls.features.text.scanning import Rows
 from rmls.features.text.terms import CHARACTERS, PAIRS, WORDS, Terms
 from rmls.features.text.vocabulary import Codes, CodeTable, Vocabulary
+from rmls.kernels.arrays import read_only
 from rmls.kernels.cpu.text.terms import count_terms, weigh_rows
 from rmls.kernels.cpu.text.words import number_words
 
@@ -48,7 +49,7 @@ class TermBlock:
     def weigh_and_tell(self, rows: Rows) -> tuple[sparse.csr_matrix, Floats]:
         """Return the same, and what every row was multiplied by: 0 where it is empty."""
         indptr, indices, counts = rows
-        scales = weigh_rows(indptr, indices, counts, self.idf)
+        scales = weigh_rows(indptr, indices, counts, read_only(self.idf))
         shape = (len(indptr) - 1, len(self.idf))
         return sparse.csr_matrix((counts, indices, indptr), shape), scales
 

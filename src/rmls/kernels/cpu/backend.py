@@ -24,6 +24,7 @@ from rmls.kernels.arrays import (
     Params,
     Problem,
     SparseWeights,
+    read_only,
 )
 from rmls.kernels.cpu.linalg.products import multiply_rows, products_at
 from rmls.kernels.cpu.linalg.select import (
@@ -93,7 +94,7 @@ class CpuBackend:
         """Return ``activation(x W + b)`` of every row."""
         n_rows = len(rows.indptr) - 1
         out = np.empty((n_rows, params.W.shape[1]), np.float32)
-        multiply_rows(*rows, params.W, out, 0, n_rows)
+        multiply_rows(*rows, read_only(params.W), out, 0, n_rows)
         out += params.b
         if activation == "tanh":
             np.tanh(out, out=out)
@@ -229,6 +230,7 @@ class CpuBackend:
     ) -> Floats:
         """Return ``w_j . x + b_j`` for the listed labels of every row."""
         out = np.empty(listed.shape, np.float32)
+        weights = SparseWeights(*map(read_only, weights))
 
         def work(block: tuple[int, int]) -> None:
             sums = np.zeros(len(weights.bias), np.float32)
@@ -241,7 +243,7 @@ class CpuBackend:
     def mix_lists(self, listed: Labels, scores: ListScores, mixture: Mixture) -> Floats:
         """Return the combination of the scores of every listed label."""
         out = np.empty_like(scores.own)
-        mix_listed(listed, scores, mixture, out)
+        mix_listed(listed, scores, Mixture(*map(read_only, mixture)), out)
         return out
 
     def count_name_words(
@@ -259,6 +261,7 @@ class CpuBackend:
         from rmls.kernels.cpu.ranker.names import make_room, match_rows
 
         indptr = np.zeros(len(rows.indptr), np.int64)
+        postings = NamePostings(*map(read_only, postings))
         found = match_rows(rows, postings, make_room(postings, n_labels), indptr)
         return NameMatches(indptr, *found)
 
@@ -284,7 +287,7 @@ class CpuBackend:
         """Put found labels, with scores, in the place of those with the lowest; in place."""
         from rmls.kernels.cpu.ranker.names import join_lists
 
-        join_lists(listed, scores, found, hidden, params.L, params.c)
+        join_lists(listed, scores, found, hidden, read_only(params.L), read_only(params.c))
 
     def fit_logistic(
         self,
@@ -337,7 +340,8 @@ class CpuSelection:
         """Return the best ``k`` of them by ``h . l_j + c_j``, likewise."""
         labels, scores = _tables(len(self._counts), k)
         offered = (self._keys, self._counts)
-        take_best_again(k, self.k, *offered, hidden, vectors, bias, labels, scores)
+        known = (hidden, read_only(vectors), read_only(bias))
+        take_best_again(k, self.k, *offered, *known, labels, scores)
         return labels, scores
 
     def take(self) -> tuple[Labels, Floats]:

@@ -36,6 +36,14 @@ def add_scaled_row(target, scale, matrix, row):
         target[q] += scale * matrix[row, q]
 
 
+@njit(cache=True, inline="always")
+def copy_front(target, source, count):
+    """Write the first ``count`` values of a vector to another."""
+    # Between slices it would be checked, and the words of the error would be compiled, too.
+    for q in range(count):
+        target[q] = source[q]
+
+
 @njit(cache=True, fastmath=True, inline="always")
 def add_to_row(matrix, row, scale, vector):
     """Add ``scale * vector`` to the first entries of a row of ``matrix``."""

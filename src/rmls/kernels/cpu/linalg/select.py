@@ -8,6 +8,9 @@ from rmls.kernels.cpu.linalg.prefetch import AHEAD, prefetch_row
 from rmls.kernels.cpu.linalg.rows import dot_row
 from rmls.kernels.jit import njit
 
+# A number of its own type: a plain 0 would be compiled for as well.
+ROOT = np.int64(0)
+
 
 @njit(cache=True)
 def _sift_down(scores, labels, parent, size):
@@ -58,17 +61,17 @@ def best_of_rows(block, start, stop, out_labels, out_scores):
             if values[label] > scores[0]:
                 scores[0] = values[label]
                 labels[0] = label
-                _sift_down(scores, labels, 0, k)
+                _sift_down(scores, labels, ROOT, k)
         # Sort the heap in place: move the worst entry to the end, again and again.
         for size in range(k - 1, 0, -1):
             score, label = scores[0], labels[0]
             scores[0], labels[0] = scores[size], labels[size]
-            _sift_down(scores, labels, 0, size)
+            _sift_down(scores, labels, ROOT, size)
             scores[size], labels[size] = score, label
 
 
 CHUNK = 16  # scores whose largest is compared with the score to beat
-LOW_BITS = np.int64(0x7FFFFFFF)
+LOW_BITS, ALL_BITS = np.int64(0x7FFFFFFF), np.int64(0xFFFFFFFF)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -183,10 +186,14 @@ def offer_scores(tile, labels, rows, k, keys, counts, lowest):
 @njit(cache=True, nogil=True)
 def _write_best(keys, out_labels, out_scores):
     """Write keys as labels and scores, in the order of the labels."""
-    order = np.argsort(LOW_BITS - (keys & LOW_BITS))
+    by_label = np.empty(len(keys), np.int64)
     for place in range(len(keys)):
-        out_labels[place] = _label_of(keys[order[place]])
-        out_scores[place] = _score_of(keys[order[place]])
+        bits = np.int64(np.float32(_score_of(keys[place])).view(np.int32))
+        by_label[place] = (_label_of(keys[place]) << np.int64(32)) | (bits & ALL_BITS)
+    by_label.sort()
+    for place in range(len(keys)):
+        out_labels[place] = by_label[place] >> np.int64(32)
+        out_scores[place] = np.uint32(by_label[place] & ALL_BITS).view(np.float32)
 
 
 @njit(cache=True, nogil=True)

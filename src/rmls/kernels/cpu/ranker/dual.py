@@ -326,14 +326,14 @@ def solve_labels(problem, pairs, duals, labels, n_features, bias_out):
     lengths, indices, values : ndarrays of int64, of the type of ``x_indices``, and of float32
         The weights, label by label, in the order of ``labels``.
     """
-    longest = 0
+    longest = np.int64(0)
     for label in labels:
         longest = max(longest, pairs.indptr[label + 1] - pairs.indptr[label])
     room = make_room(problem, longest, n_features)
     indices = np.empty(n_features, problem.x_indices.dtype)
     values = np.empty(n_features, np.float32)
     lengths = np.zeros(len(labels), np.int64)
-    filled = 0
+    filled = np.int64(0)
     for number in range(len(labels)):
         label = labels[number]
         start, stop, n_relevant = (

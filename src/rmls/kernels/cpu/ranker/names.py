@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rmls.kernels.cpu.linalg.rows import dot_row
+from rmls.kernels.cpu.linalg.rows import copy_front, dot_row
 from rmls.kernels.jit import njit
 
 N_NUMBERS = 5
@@ -86,7 +86,9 @@ def match_rows(rows, index, work, indptr):
         if filled + n_names >= len(labels):
             size = 2 * (filled + n_names)
             longer, wider = np.empty(size, np.int32), np.empty((2, size), np.float32)
-            longer[:filled], wider[:, :filled] = labels[:filled], values[:, :filled]
+            copy_front(longer, labels, filled)
+            for place in range(filled):
+                wider[0, place], wider[1, place] = values[0, place], values[1, place]
             labels, values = longer, wider
         for number in range(n_names):
             name = names[number]
@@ -161,7 +163,9 @@ def best_matches(matches, out):
     """Write the labels whose names match best, in no order; -1 where there are no more."""
     indptr, labels = matches.indptr, matches.labels
     shares, cosines = matches.shares, matches.cosines
-    size, longest = out.shape[1], np.max(np.diff(indptr)) if len(out) else 0
+    size, longest = out.shape[1], np.int64(0)
+    for row in range(len(out)):
+        longest = max(longest, indptr[row + 1] - indptr[row])
     keys, steps = np.empty(longest, np.float32), np.empty(longest, np.int32)
     counts, last = np.empty(N_STEPS, np.int64), np.empty(size, np.int32)
     for row in range(len(out)):
@@ -169,7 +173,8 @@ def best_matches(matches, out):
         n_matches = indptr[row + 1] - start
         found[:] = -1
         if n_matches <= size:
-            found[:n_matches] = labels[start : indptr[row + 1]]
+            for number in range(n_matches):
+                found[number] = labels[start + number]
             continue
         for number in range(n_matches):
             place = start + number
@@ -207,7 +212,7 @@ def _find_new(listed, found, keep, new):
     ``keep`` marks the places of those that are listed.
     """
     keep[:] = False
-    n_new = 0
+    n_new = np.int64(0)
     for label in found:
         if label < 0:
             continue
@@ -248,7 +253,7 @@ def join_lists(listed, scores, found, hidden, vectors, bias):
     found and listed stay.
     """
     size = listed.shape[1]
-    new, lowest = np.empty((2, found.shape[1]), np.int32)
+    new, lowest = np.empty(found.shape[1], np.int32), np.empty(found.shape[1], np.int32)
     keep, labels = np.empty(size, np.bool_), np.empty(size, np.int32)
     values = np.empty(size, np.float32)
     for row in range(len(listed)):
@@ -270,7 +275,8 @@ def join_lists(listed, scores, found, hidden, vectors, bias):
                 labels[target] = label
                 values[target] = dot_row(vectors, label, hidden[row]) + bias[label]
                 number += 1
-        before[:], old[:] = labels, values
+        copy_front(before, labels, size)
+        copy_front(old, values, size)
 
 
 @njit(cache=True, nogil=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rmls.kernels.cpu.linalg.rows import copy_front
 from rmls.kernels.jit import njit
 
 NO_CALL = 2**31 - 1
@@ -76,7 +77,8 @@ def count_terms(rows, starts, terms, columns):
     indices = np.empty(max(len(words), 1024), np.int32)
     counts = np.empty(len(indices), np.float32)
     place_of = np.full(len(columns), -1, np.int64)
-    keys = np.empty(1024, np.uint64)
+    # Signed, as the keys of `linalg.select`: one compiled sort serves both.
+    keys = np.empty(1024, np.int64)
     sums = np.empty(1024, np.float32)
     used = 0
     first = 0
@@ -92,7 +94,7 @@ def count_terms(rows, starts, terms, columns):
                     if size == len(keys):
                         keys, sums = _double(keys), _double(sums)
                     place_of[term] = first + size
-                    keys[size] = (np.uint64(columns[term]) << np.uint64(32)) | np.uint64(size)
+                    keys[size] = (np.int64(columns[term]) << np.int64(32)) | np.int64(size)
                     sums[size] = 0
                     size += 1
                 sums[place_of[term] - first] += weights[at]
@@ -103,8 +105,8 @@ def count_terms(rows, starts, terms, columns):
             indices, counts = _double(indices), _double(counts)
         begin = used
         for at in range(size):
-            column = np.int32(keys[at] >> np.uint64(32))
-            count = sums[np.int64(keys[at] & np.uint64(0xFFFFFFFF))]
+            column = np.int32(keys[at] >> np.int64(32))
+            count = sums[keys[at] & np.int64(0xFFFFFFFF)]
             # Where columns are chosen by a hash, two terms may have the same one.
             if used > begin and indices[used - 1] == column:
                 counts[used - 1] += count
@@ -119,7 +121,7 @@ def count_terms(rows, starts, terms, columns):
 @njit(cache=True, nogil=True)
 def _double(array):
     larger = np.empty(2 * len(array), array.dtype)
-    larger[: len(array)] = array
+    copy_front(larger, array, len(array))
     return larger
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rmls.kernels.cpu.linalg.rows import copy_front
 from rmls.kernels.jit import njit
 
 # Classes of characters; the tables that `scan_words` gets hold them for every code point.
@@ -104,7 +105,7 @@ def _make_room(slots, codes, n_codes):
     if 2 * n_codes < len(slots):
         return slots, codes
     larger = np.empty(len(slots), np.uint64)
-    larger[:n_codes] = codes[:n_codes]
+    copy_front(larger, codes, n_codes)
     return make_slots(larger, n_codes, 2 * len(slots)), larger
 
 
@@ -184,12 +185,12 @@ def number_words(codes):
     known = np.empty(FIRST_SLOTS, np.uint64)
     first = np.empty(FIRST_SLOTS, np.int64)
     tokens = np.empty(len(codes), np.int32)
-    n_known = 0
+    n_known = np.int64(0)
     for place in range(len(codes)):
         if 2 * n_known >= len(slots):
             slots, known = _make_room(slots, known, n_known)
             larger = np.empty(len(slots), np.int64)
-            larger[:n_known] = first[:n_known]
+            copy_front(larger, first, n_known)
             first = larger
         code = codes[place]
         slot = _slot(slots, known, code)
