@@ -1,9 +1,9 @@
 """The tables of docs/research/what-sampling-buys.md, from the results of its study.
 
-Means over folds and seeds with half the width of their 95% interval; then what changing only the
-decision rule, and only the sampler, does, as paired differences. Intervals are corrected for the
-rows that folds share (Nadeau and Bengio); a difference in brackets is within noise: its interval
-holds 0.
+What changing only the decision rule, and only the sampler, does, and further pairs, as paired
+differences; then means over folds and seeds with half the width of their 95% interval. Intervals
+are corrected for the rows that folds share (Nadeau and Bengio); a difference in brackets is within
+noise: its interval holds 0.
 
     rmls bench run benchmarks/what-sampling-buys.toml --out out/sampling --jobs 2
     python benchmarks/sampling_table.py out/sampling
@@ -33,6 +33,25 @@ COLUMNS = [
 # Of five folds: a fifth of the rows against four.
 TEST_RATIO = 0.25
 PAPER, RULE = "uniform, alpha 5", "cardinality"
+ALL = "all labels"
+# Heading, metric, and sampler and rule of both sides.
+PAIRS = [
+    ("F under f1: alpha 5 - all labels", "example_f1", (PAPER, "f1"), (ALL, "f1")),
+    ("F: uniform - all labels", "example_f1", ("uniform", RULE), (ALL, RULE)),
+    ("F: frequency ** 0.5 - all labels", "example_f1", ("frequency ** 0.5", RULE), (ALL, RULE)),
+    (
+        "macro-F under macro_f1: frequency - uniform",
+        "macro_f1",
+        ("frequency", "macro_f1"),
+        ("uniform", "macro_f1"),
+    ),
+    (
+        "F under f1: calibrated - not",
+        "example_f1",
+        ("uniform", "f1"),
+        ("uniform, not calibrated", "f1"),
+    ),
+]
 
 
 def collect(folder):
@@ -88,11 +107,11 @@ def print_effects(found):
     print(f"|---|{'--:|' * 7}")
     changes = [
         ("example_f1", PAPER, "f1"),
-        ("example_f1", "all labels", RULE),
+        ("example_f1", ALL, RULE),
         ("example_f1", "uniform", RULE),
         ("example_f1", "frequency ** 0.5", RULE),
         ("macro_f1", PAPER, "macro_f1"),
-        ("macro_f1", "all labels", RULE),
+        ("macro_f1", ALL, RULE),
         ("macro_f1", "frequency", RULE),
     ]
     for dataset, samplers in found.items():
@@ -103,11 +122,26 @@ def print_effects(found):
         print(f"| {dataset} | {' | '.join(cells)} |")
 
 
+def print_pairs(found):
+    print("\n**Further pairs, the same folds**\n")
+    print(f"| data | {' | '.join(heading for heading, *_ in PAIRS)} |")
+    print(f"|---|{'--:|' * len(PAIRS)}")
+    for dataset, samplers in found.items():
+        cells = []
+        for _, metric, (sampler, rule), (other, other_rule) in PAIRS:
+            values = differences(
+                samplers[sampler][rule][metric], samplers[other][other_rule][metric]
+            )
+            cells.append(show(interval(values), signed=True) if any(values) else "the same")
+        print(f"| {dataset} | {' | '.join(cells)} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     found = collect(parser.parse_args().folder)
     print_effects(found)
+    print_pairs(found)
     for dataset, samplers in found.items():
         print_data(dataset, samplers)
 
