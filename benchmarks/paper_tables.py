@@ -1,11 +1,12 @@
 """The tables of docs/research/paper-study.md, from the results of `rmls bench paper`.
 
     rmls bench paper --datasets enron --out out/paper
-    python benchmarks/paper_tables.py out/paper
+    python benchmarks/paper_tables.py out/paper [more folders]
 
-After the five tables of the paper: pairs of methods on the same folds, what tuned methods chose,
-the method's own rule and one rule for all, labels by frequency, the sampling coefficient. Intervals
-are corrected for the rows that folds share (Nadeau and Bengio).
+After the five tables of the paper: all figures of a data set, pairs of methods on the same folds,
+what tuned methods chose, the method's own rule and one rule for all, labels by frequency, the
+sampling coefficient, and what a budget of hours left unfinished. Intervals are corrected for the
+rows that folds share (Nadeau and Bengio).
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from string import ascii_lowercase
+from typing import Any
 
 from rmls.bench.run.records import Record
 from rmls.bench.run.store import read_current
 from rmls.bench.tables.compare import Change
 from rmls.bench.tables.paper_tables import paper_tables
 from rmls.bench.tables.result_tables import same_rule_table
-from rmls.bench.tables.summary import Setting, Summary, run_of, summarise, test_ratio
+from rmls.bench.tables.summary import CLOCK, Setting, Summary, run_of, summarise, test_ratio
 from rmls.bench.tables.tuning_table import tuning_table
 from rmls.core.frequency import GROUP_NAMES
+from rmls.report.averages import format_amount, format_average
 from rmls.report.numbers import MISSING, format_difference, format_interval, format_number
 from rmls.report.tables import Table, table_row
 
@@ -49,8 +52,36 @@ PAIRS = (
     ("RMLS, every label", 0, "RMLS", 0, CARDINALITY),
     ("RMLS, every label, weighted", 0, "RMLS", 0, CARDINALITY),
 )
+FIGURES = {
+    "example_f1": "F",
+    "example_accuracy": "accuracy",
+    "hamming_loss": "Hamming loss",
+    "macro_f1": "macro-F",
+    "precision@5": "P@5",
+    "psp@5": "PSP@5",
+}
 GROUP_METRICS = {"macro_f1": "macro-F", "macro_recall": "macro recall", "ndcg@5": "nDCG@5"}
 ALPHA = "negatives_per_positive"
+
+
+def figure_table(summaries: list[Summary]) -> Table:
+    """Return the figures of every method under every rule, and its training time."""
+    table = Table(
+        "Every method and rule",
+        ["data", "method", "k", "rule", "runs", *FIGURES.values(), "training CPU s"],
+        n_names=4,
+        note="Mean ± deviation of the runs.",
+    )
+    for summary in summaries:
+        setting = summary.setting
+        if setting.experiment == "methods" and summary.records:
+            k = MISSING if setting.n_components is None else str(setting.n_components)
+            texts = [format_average(summary.average(name)) for name in FIGURES]
+            texts.append(format_amount(summary.average(CLOCK)))
+            runs = str(len(summary.records))
+            place = setting.dataset, setting.label, k, setting.decision
+            table.rows.append(table_row(*place, runs, *texts))
+    return table
 
 
 def pair_table(summaries: list[Summary]) -> Table:
@@ -185,18 +216,33 @@ def commits(records: list[Record]) -> str:
     return f"{len(records)} results, {failed} failed, at commit {', '.join(found)}."
 
 
+def read_folders(folders: list[Path]) -> tuple[list[Record], dict[str, Any]]:
+    """Return the results of several studies, a configuration once, and what they ran on."""
+    records: dict[str, Record] = {}
+    merged: dict[str, Any] = {"datasets": {}, "unfinished": {}}
+    for folder in folders:
+        found, study = read_current(folder)
+        for record in found:
+            records.setdefault(record["key"], record)
+        for name in merged:
+            merged[name] |= study.get(name, {})
+    return list(records.values()), merged
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    records, study = read_current(parser.parse_args().folder)
+    parser.add_argument("folders", type=Path, nargs="+", metavar="folder")
+    records, study = read_folders(parser.parse_args().folders)
     summaries = summarise(records)
     tables = paper_tables(summaries, study)
-    more = [pair_table(summaries), tuning_table(summaries), same_rule_table(summaries, study)]
-    more += [group_table(summaries), alpha_table(summaries)]
+    more = [figure_table(summaries), pair_table(summaries), tuning_table(summaries)]
+    more += [same_rule_table(summaries, study), group_table(summaries), alpha_table(summaries)]
     for number, table in enumerate((one for one in more if one and one.rows), len(tables) + 1):
         table.title = f"Table {number}. {table.title}"
         tables.append(table)
     print(commits(records))
+    for name, left in study["unfinished"].items():
+        print(f"Not finished: {name}, {left}.")
     for table in tables:
         print(f"\n{table.to_markdown()}")
 

@@ -68,3 +68,29 @@ def test_alpha_has_a_line_for_every_coefficient(program: dict[str, Any]) -> None
     rows = texts(program["alpha_table"](summarise(records)))
     assert [(row[2], row[3]) for row in rows] == [("1", "0.100"), ("2", "0.200")]
     assert texts(program["pair_table"](summarise(records))) == []
+
+
+def test_every_rule_of_a_method_has_a_line_with_its_runs(program: dict[str, Any]) -> None:
+    records = folds("PLST", [0.4, 0.6], decision="round") + folds("PLST", [0.7])
+    rows = texts(program["figure_table"](summarise(records)))
+    assert [row[1:6] for row in rows] == [
+        ["PLST", "25", "round", "2", "0.500 ± 0.141"],
+        ["PLST", "25", "cardinality", "1", "0.700"],
+    ]
+
+
+def test_studies_are_put_together_without_counting_a_run_twice(
+    program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, own = make_record("RMLS"), make_record("RMLS", dataset="delicious")
+    studies = {
+        "a": ([shared], {"datasets": {"enron": 1}}),
+        "b": ([shared, own], {"datasets": {"delicious": 2}, "unfinished": {"FaIE": "2 of 5 runs"}}),
+    }
+    monkeypatch.setitem(program["read_folders"].__globals__, "read_current", studies.get)
+    records, merged = program["read_folders"](["a", "b"])
+    assert [record["config"]["dataset"] for record in records] == ["enron", "delicious"]
+    assert merged == {
+        "datasets": {"enron": 1, "delicious": 2},
+        "unfinished": {"FaIE": "2 of 5 runs"},
+    }
