@@ -160,3 +160,22 @@ def test_the_size_of_an_int8_model_is_that_of_the_table() -> None:
     size = {row[0]: float(row[rows[0].index("model MB")]) for row in rows[2:]}
     assert size["precision=int8"] / size["default"] == pytest.approx(0.4, abs=0.05)
     assert "`--set precision=int8` (two fifths of the file)" in PAGES["from-other-tools.md"]
+
+
+CELLS = re.compile(r"\bT(\d+)((?:[a-z]{1,2}\b)(?:, [a-z]{1,2}(?=[,);]))*)?")
+
+
+def test_every_conclusion_of_the_study_names_cells_that_exist() -> None:
+    page = PAGES["paper-study.md"]
+    tables = dict(re.findall(r"^\*\*Table (\d+)\. (.*?)(?=^\*\*Table|\Z)", page, re.M | re.S))
+    following = page[page.index("## What follows") : page.index("## The tables")]
+    # The first paragraph says how cells are named.
+    conclusions = [part for part in following.split("\n\n") if part.startswith("**")]
+    assert len(conclusions) >= 8
+    for conclusion in conclusions:
+        named = CELLS.findall(conclusion)
+        assert named, conclusion
+        for number, lines in named:
+            assert number in tables, (number, conclusion)
+            for line in filter(None, lines.split(", ")):
+                assert f"\n| {line} |" in tables[number], (number, line, conclusion)
