@@ -66,7 +66,7 @@ class RMLS(GivesProbabilities, RMLSOptions, MultiLabelEstimator):
         gradients; see `AveragedRMLS`.
     log_q : bool, default=False
         Whether the loss is corrected for the rates of sampling, so that ``sigmoid(score)`` is the
-        probability (logistic loss only).
+        probability where labels are independent given the features (logistic loss only).
     loss : {"logistic", "squared", "squared_hinge", "focal", "asymmetric"}, default="logistic"
         Loss of a relevant or sampled label; ``"squared"`` is ``(s - y)^2 / 2`` with y in {0, 1}.
     focus_relevant, focus_irrelevant, margin : float or "auto", default="auto"
