@@ -163,7 +163,8 @@ def texts_of_the_tree() -> Iterator[tuple[str, str]]:
             for name in folders
             if name not in skipped and not name.endswith(("_cache", ".egg-info"))
         ]
-        for path in (Path(folder, name) for name in sorted(names)):
+        # In a worktree `.git` is a file.
+        for path in (Path(folder, name) for name in sorted(names) if name not in skipped):
             yield str(path.relative_to(REPOSITORY)), path.read_text("utf-8", errors="replace")
 
 
