@@ -12,6 +12,8 @@ from rmls.cluster import Keeper, current_keeper, keeping, open_cluster, watching
 from rmls.cluster.carrying import Packed, pack, unpack
 from rmls.core.disk.named import NamedScratch, find_file, map_file
 from rmls.core.errors import InputError
+from rmls.datasets import make_longtail
+from rmls.datasets.store import open_store, write_store
 
 
 def add(part, *shared):
@@ -83,6 +85,17 @@ def test_an_array_in_a_file_travels_as_its_name(tmp_path):
     packed = pack({"rows": array[10:20]})
     assert packed.n_bytes < 1000
     np.testing.assert_array_equal(unpack(packed)["rows"], array[10:20])
+
+
+def test_rows_of_a_store_travel_as_the_names_of_its_files(tmp_path):
+    data = make_longtail(500, 40, 9, random_state=0)
+    write_store(data, tmp_path / "rows", shard_rows=120)
+    X = open_store(tmp_path / "rows").X
+    packed = pack((X.data, X.indices.view(np.uint32)))
+    assert packed.n_bytes < 2000
+    for found, wanted in zip(unpack(packed), (X.data, X.indices), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+        assert found.flags.writeable
 
 
 def test_a_file_that_a_node_cannot_see_is_told(tmp_path):

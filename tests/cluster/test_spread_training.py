@@ -11,11 +11,12 @@ import pytest
 
 import rmls
 from rmls import RMLSRanker, TextRanker, make_longtail
-from rmls.cluster import keeping
+from rmls.cluster import keeping, labels, watching
 from rmls.cluster.labels import LabelBlocks
 from rmls.cluster.merging import Touched, merge_touched
 from rmls.cluster.passes import SpreadPasses, shard_bounds
 from rmls.core.errors import InputError
+from rmls.core.sparse import distinct_rows
 from rmls.datasets.store import open_store, write_store
 from rmls.kernels.cpu.sgd.passes import merge_copies
 from rmls.models.ranker.large import on_disk
@@ -104,6 +105,22 @@ def test_a_store_is_trained_from_where_it_lies(in_memory, tmp_path, monkeypatch)
     assert same(found, fit(cluster="local:2"))
     del found
     assert not list(tmp_path.glob("rmls-rows-*"))
+
+
+def test_rows_that_lie_in_order_are_trained_in_their_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("RMLS_SCRATCH", str(tmp_path))
+    monkeypatch.setattr(on_disk, "needs_disk", lambda model, data: True)
+    monkeypatch.setattr(on_disk, "_copy", None)
+    # As if a few rows were many: blocks of labels are those whose rows memory has room for.
+    monkeypatch.setattr(labels, "BLOCK_ENTRIES", 5_000)
+    rows = data().train
+    order, _ = distinct_rows(rows.X, rows.Y, np.ones(rows.n_samples))
+    write_store(rows.take(order), tmp_path / "store", shard_rows=77)
+    with watching() as usage:
+        options = {**OPTIONS, "normalize": "none", "cluster": "local:2"}
+        found = RMLSRanker(**options).fit(open_store(tmp_path / "store"))
+    assert same(found, fit(normalize="none", cluster="local:2"))
+    assert usage.nodes["local"].tasks > 100
 
 
 class Killed(BaseException):

@@ -1,6 +1,7 @@
 """Values as bytes that nodes exchange: arrays beside the rest, so that nobody copies them.
 
-An array that lies in a named file (`rmls.core.disk.named`) travels as the name of the file.
+An array that lies in a named file (`rmls.core.disk.named`), or in the files of a store, travels as
+their names.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rmls.core.disk.mapping import find_parts, map_again
 from rmls.core.disk.named import find_file, map_file
 
 
@@ -37,13 +39,17 @@ class Packed(NamedTuple):
 
 
 class _Packer(pickle.Pickler):
-    """Puts the name of a file in the place of an array that lies in one."""
+    """Puts the names of files in the place of an array that lies in them."""
 
     def reducer_override(self, value: Any) -> Any:
-        place = find_file(value) if type(value) is np.ndarray else None
-        if place is None:
+        if type(value) is not np.ndarray:
             return NotImplemented
-        return map_file, (*place, value.dtype.str, value.shape)
+        kind = (value.dtype.str, value.shape)
+        place = find_file(value)
+        if place is not None:
+            return map_file, (*place, *kind)
+        parts = find_parts(value)
+        return NotImplemented if parts is None else (map_again, (*parts, *kind))
 
 
 def pack(value: Any) -> Packed:

@@ -17,12 +17,16 @@ from numpy.typing import NDArray
 from rmls.cluster.engine import Engine
 from rmls.cluster.keeping import Keeper
 from rmls.cluster.rows import SharedRows
+from rmls.core.disk.ahead import read_ahead
+from rmls.core.disk.mapping import lies_in_file
 from rmls.kernels.arrays import Pairs, Problem
 from rmls.kernels.backend import get_backend
 
 # Several for every worker: a node that comes late or goes does not hold up the others.
 BLOCKS_A_WORKER = 4
 BLOCK_PAIRS = 1 << 22
+# Rows in files are read ahead, those of one block at a time: they should stay in memory.
+BLOCK_ENTRIES = 1 << 26
 # Row, variable and offset of a pair, there and back.
 PAIR_BYTES = 16
 # Dense weights of a label, their marks, and the weights that are found.
@@ -108,7 +112,10 @@ class LabelBlocks:
         tick: Callable[[float], None] | None = None,
     ) -> Solved:
         """Train the classifier of every label from ``duals``, which are moved in place."""
-        bounds = cut_blocks(pairs, self.n_shards)
+        n_blocks = BLOCKS_A_WORKER * self.n_shards
+        if lies_in_file(problem.x_data):
+            n_blocks = max(n_blocks, count_entries(problem, pairs) // BLOCK_ENTRIES)
+        bounds = cut_blocks(pairs, n_blocks)
         solved: dict[int, list[Any]] = {}
 
         def take(number: int, result: list[Any]) -> None:
@@ -156,18 +163,27 @@ class LabelBlocks:
         return f"{self.name}-{number:05d}"
 
 
-def cut_blocks(pairs: Pairs, n_workers: int) -> list[tuple[int, int]]:
-    """Cut the labels into blocks of about equal work: several a worker, none too large to send.
+def count_entries(problem: Problem, pairs: Pairs) -> int:
+    """Return how many entries the rows of all pairs have, each as often as it is in one."""
+    lengths = np.diff(problem.x_indptr)
+    times = np.zeros(len(lengths), np.int64)
+    for start in range(0, len(pairs.rows), BLOCK_PAIRS):
+        times += np.bincount(pairs.rows[start : start + BLOCK_PAIRS], minlength=len(lengths))
+    return int(times @ lengths)
+
+
+def cut_blocks(pairs: Pairs, n_blocks: int) -> list[tuple[int, int]]:
+    """Cut the labels into blocks of about equal work, so many or more: none too large to send.
 
     Examples
     --------
-    >>> cut_blocks(Pairs(np.arange(9) * 100, np.zeros(800), np.ones(8)), 1)
+    >>> cut_blocks(Pairs(np.arange(9) * 100, np.zeros(800), np.ones(8)), 4)
     [(0, 2), (2, 4), (4, 6), (6, 8)]
     """
     n_labels = len(pairs.n_relevant)
     # A label costs its pairs and a little for itself.
     work = pairs.indptr + np.arange(n_labels + 1)
-    n_blocks = max(BLOCKS_A_WORKER * n_workers, int(work[-1]) // BLOCK_PAIRS)
+    n_blocks = max(n_blocks, int(work[-1]) // BLOCK_PAIRS)
     wanted = np.linspace(0, work[-1], n_blocks + 1)
     cuts = np.unique([0, *np.searchsorted(work, wanted), n_labels])
     return [(int(first), int(last)) for first, last in pairwise(cuts)]
@@ -197,6 +213,7 @@ def solve_block(
         label_costs=np.concatenate([np.zeros(first, np.float32), block.label_costs]),
         offsets=block.offsets,
     )
+    read_ahead((entries[1], numbers), entries[0], pairs.rows)
     duals = np.array(block.duals)
     lengths, indices, values, bias = get_backend("cpu").solve_classifiers(
         problem, numbered, duals, n_features, 1

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmls.cluster.merging import State, Touched
+from rmls.core.disk.ahead import read_ahead
 from rmls.kernels.arrays import LabelledRows, Objective, Visits
 from rmls.kernels.cpu.sgd.merging import count_columns
 from rmls.kernels.cpu.sgd.passes import VectorPasses
@@ -97,6 +98,7 @@ def visit_shard(
         work = replica.idle.pop() if replica.idle else None
     work = _prepare(work, replica.clean, part, deltas, rows, objective)
     visits, state = part.visits, work.state
+    read_ahead((entries[1], columns), entries[0], visits.rows)
     given = (rows, *state, objective, visits, work.scratch)
     loss, weight = run_visits(*given, 0, len(visits.rows))
     counts = np.empty(len(state.params.W), np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -13,7 +14,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rmls.core.disk.mapping import GRANULE
+from rmls.core.disk import mapping
+from rmls.core.disk.ahead import read_ahead
+from rmls.core.disk.mapping import GRANULE, find_parts, map_again
 from rmls.core.errors import FileFormatError, InputError
 from rmls.datasets import Dataset, formats, load, make_longtail, save
 from rmls.datasets.store import StoreWriter, is_store, open_store, write_store
@@ -94,6 +97,38 @@ def test_what_is_mapped_takes_no_memory_and_no_file_changes(rows, tmp_path):
     store = open_store(tmp_path / "store")
     store.X.data[:] = 7
     assert same(open_store(tmp_path / "store").X, rows.X)
+
+
+def test_arrays_of_a_store_are_found_in_their_files_and_mapped_again(rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_store(rows, "store", shard_rows=300)
+    X = open_store("store").X
+    some = X.indices[100:-7].view(np.uint32)
+    found = find_parts(some)
+    assert found is not None
+    # Another process stands elsewhere.
+    monkeypatch.chdir("/")
+    np.testing.assert_array_equal(map_again(*found, some.dtype.str, some.shape), some)
+    assert find_parts(X.indptr) is None
+    before = len(mapping._LAID)
+    del X, some
+    assert len(mapping._LAID) < before
+
+
+def test_rows_in_files_are_read_ahead_and_others_need_nothing(rows, tmp_path):
+    write_store(rows, tmp_path / "store", shard_rows=300)
+    X = open_store(tmp_path / "store").X
+    places = np.array([5, 5, 698, 1])
+    first, last = X.indptr[places], X.indptr[places + 1]
+    most = sum(
+        -(-4 * int(stop - start) // mmap.PAGESIZE) + 1
+        for start, stop in zip(first, last, strict=True)
+    )
+    assert 0 < read_ahead((X.data,), X.indptr, places) <= most
+    assert read_ahead((X.data, X.indices), X.indptr, np.arange(700)) >= 8 * X.nnz // mmap.PAGESIZE
+    assert read_ahead((X.data,), X.indptr, places[:0]) == 0
+    assert read_ahead((rows.X.data,), rows.X.indptr, places) == 0
+    assert same(X, rows.X)
 
 
 def test_the_matrix_outlives_its_store(rows, tmp_path):

@@ -10,7 +10,7 @@ from rmls import RMLS, RMLSRanker
 from rmls.core.disk.scratch import FOLDER, Scratch
 from rmls.core.errors import InputError
 from rmls.core.resources import MEMORY, available_memory
-from rmls.core.sparse import is_mapped, take_rows
+from rmls.core.sparse import distinct_rows, is_mapped, take_rows
 from rmls.datasets import Dataset, make_longtail
 from rmls.datasets.store import open_store, write_store
 from rmls.models.ranker.large import on_disk
@@ -62,6 +62,19 @@ def test_the_model_is_the_one_of_a_training_in_memory(kind, loss, on_the_disk, t
         for name, array in wanted.items():
             assert np.array_equal(found[name], array), name
     assert list(on_the_disk.iterdir()) == []
+
+
+def test_rows_that_lie_as_a_training_wants_them_are_not_copied(on_the_disk, monkeypatch, tmp_path):
+    data, options = shaped("unit"), {**OPTIONS, "normalize": "none"}
+    rows, _ = distinct_rows(data.X, data.Y, np.ones(data.n_samples))
+    wanted = arrays_of(RMLSRanker(**options).fit(data.X, data.Y))
+    copied, copy = [], on_disk._copy
+    monkeypatch.setattr(on_disk, "_copy", lambda *given: (copied.append(1), copy(*given))[1])
+    for number, order in enumerate((rows, rows[::-1])):
+        store = stored(Dataset(data.X[order], data.Y[order]), tmp_path / str(number))
+        found = arrays_of(RMLSRanker(**options).fit(store))
+        assert all(np.array_equal(array, found[name]) for name, array in wanted.items())
+        assert len(copied) == number
 
 
 def test_more_entries_than_32_bits_count(on_the_disk, monkeypatch, tmp_path):

@@ -27,6 +27,8 @@ GRANULE = 1 << 16
 NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 FIXED = 0x10
 FAILED = ctypes.c_void_p(-1).value
+# By the address of the first byte: size and files of what is mapped there now.
+_LAID: dict[int, tuple[int, tuple[FilePart, ...]]] = {}
 
 
 class FilePart(NamedTuple):
@@ -75,7 +77,43 @@ def map_parts(parts: Sequence[FilePart], dtype: Any) -> NDArray[Any]:
     for part in parts:
         span.lay(part, start - part.lead)
         start += part.n_bytes - part.lead
-    return np.asarray(span).view(dtype)
+    found: NDArray[Any] = np.asarray(span).view(dtype)
+    named = tuple(part._replace(path=part.path.absolute()) for part in parts)
+    _LAID[found.ctypes.data] = (total, named)
+    # The address may be given to another array afterwards.
+    weakref.finalize(span, _LAID.pop, found.ctypes.data, None)
+    return found
+
+
+def find_parts(array: NDArray[Any]) -> tuple[tuple[FilePart, ...], int] | None:
+    """Return the files that a contiguous array lies in, and its first byte in them, or None."""
+    if not array.flags.c_contiguous or not array.nbytes:
+        return None
+    first = array.ctypes.data
+    for start, (n_bytes, parts) in _LAID.items():
+        if start <= first and first + array.nbytes <= start + n_bytes:
+            return parts, first - start
+    return None
+
+
+def lies_in_file(array: NDArray[Any]) -> bool:
+    """Tell whether an array is a view of a file."""
+    owner: Any = array
+    while owner is not None:
+        if isinstance(owner, (np.memmap, mmap.mmap)) or getattr(owner, "is_mapped", False):
+            return True
+        # An array over a buffer of another kind knows it as a view.
+        owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
+    return False
+
+
+def map_again(
+    parts: Sequence[FilePart], offset: int, dtype: str, shape: tuple[int, ...]
+) -> NDArray[Any]:
+    """Return an array that `find_parts` has found, in another process."""
+    n_bytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    whole = map_parts(parts, np.uint8)
+    return whole[offset : offset + n_bytes].view(dtype).reshape(shape)
 
 
 def _check_size(part: FilePart) -> None:
@@ -99,7 +137,7 @@ class _Span:
     is_mapped = True
 
     def __init__(self, n_bytes: int) -> None:
-        self._libc = _libc()
+        self._libc = load_libc()
         self._size = -(-n_bytes // GRANULE) * GRANULE
         # Room for the alignment: the system promises pages, not granules.
         whole = self._size + GRANULE
@@ -135,7 +173,8 @@ class _Span:
         return int(found)
 
 
-def _libc() -> ctypes.CDLL:
+def load_libc() -> ctypes.CDLL:
+    """Return the library of the system, with the calls that map files."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     numbers = (ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)

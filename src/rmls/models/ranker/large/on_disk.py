@@ -1,9 +1,10 @@
 """Rows of a store that memory has no room for: they go to a scratch file, normalised, in order.
 
 A ranker wants its rows compact: each distinct one once, in the order of the fingerprints, scaled.
-In memory that is a copy; here it is a file that is gone with the process. What is as large as the
-rows, the lists and the variables of the classifiers, lies in files beside it. In memory remain the
-vectors, the weights, the labels of the rows, and some 60 bytes a row.
+In memory that is a copy; here it is a file that is gone with the process. A store whose rows lie
+like that already is not copied. What is as large as the rows, the lists and the variables of the
+classifiers, lies in files beside it. In memory remain the vectors, the weights, the labels of the
+rows, and some 60 bytes a row.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scipy import sparse
 from rmls.core.disk.scratch import Scratch
 from rmls.core.options import is_auto
 from rmls.core.resources import available_memory
-from rmls.core.sparse import over_arrays, row_blocks, take_rows
+from rmls.core.sparse import is_mapped, over_arrays, row_blocks, take_rows
 from rmls.core.words import count, size
 from rmls.features.normalize import Normalizer, fit_normalizer
 from rmls.models.ranker.scoring import PAIR_BYTES
@@ -29,7 +30,7 @@ from rmls.models.shared.training_set import TrainingSet
 # A value and a feature.
 ENTRY_BYTES = 8
 # The feature again, in two bytes where they suffice, for the classifiers.
-NUMBER_BYTES = 2
+NUMBER_BYTES, SHORT_NUMBERS = 2, 1 << 16
 BLOCK_ENTRIES = 1 << 21
 # Labels of a list that "auto" makes of many rows.
 LISTED = 150
@@ -48,9 +49,14 @@ def needs_disk(model: Any, data: TrainingSet) -> bool:
 
 def _needed(model: Any, data: TrainingSet) -> int:
     """Return the bytes of normalised rows and of their lists."""
+    return ENTRY_BYTES * _count_entries(data) + _needed_beside(model, data)
+
+
+def _needed_beside(model: Any, data: TrainingSet) -> int:
+    """Return the bytes of all but the rows themselves."""
     longest = LISTED if is_auto(model.shortlist_size) else int(model.shortlist_size)
     lists = PAIR_BYTES * data.n_rows * min(longest, data.n_labels)
-    return (ENTRY_BYTES + NUMBER_BYTES) * _count_entries(data) + lists
+    return lists + (NUMBER_BYTES * _count_entries(data) if data.n_features <= SHORT_NUMBERS else 0)
 
 
 def _count_entries(data: TrainingSet) -> int:
@@ -59,20 +65,31 @@ def _count_entries(data: TrainingSet) -> int:
 
 def lay_out_on_disk(model: Any, data: TrainingSet) -> TrainingSet:
     """Return the rows normalised and compact, in scratch files."""
-    scratch, needed = _make_scratch(model), _needed(model, data)
-    rows = count(data.n_rows, "row")
-    scratch.require(needed, f"training on {rows} that memory has no room for")
     normalizer = fit_normalizer(data.X, model.normalize, data.rows, data.weights)
     if normalizer.mode == "standardize":
         # Centring fills the zeros: such rows are refused where memory has no room for them.
         return cast(TrainingSet, model._normalized(data).compact())
     model._normalizer = normalizer
+    scratch, rows = _make_scratch(model), count(data.n_rows, "row")
+    is_ready = _is_ready(data, normalizer)
+    needed = _needed_beside(model, data) if is_ready else _needed(model, data)
+    scratch.require(needed, f"training on {rows} that memory has no room for")
     with stage("rows") as shown:
         shown.tick(0.0, f"{size(needed)} with their lists in {scratch.folder}")
-        X = _copy(data, normalizer, scratch, shown.tick)
+        X = data.X if is_ready else _copy(data, normalizer, scratch, shown.tick)
     observed = None if data.observed is None else data.observed[data.rows]
     rest = {"Y": data.labels, "rows": np.arange(data.n_rows), "observed": observed}
     return replace(data, X=X, scratch=scratch, **rest)  # type: ignore[arg-type]
+
+
+def _is_ready(data: TrainingSet, normalizer: Normalizer) -> bool:
+    """Tell whether rows lie as a training wants them: scaled, distinct, in order, none too many."""
+    return (
+        normalizer.mode == "none"
+        and data.n_rows == data.X.shape[0]
+        and is_mapped(data.X)
+        and np.array_equal(data.rows, np.arange(data.n_rows))
+    )
 
 
 def _make_scratch(model: Any) -> Scratch:

@@ -21,6 +21,7 @@ from rmls.cluster.engine import LOCAL, check_address
 from rmls.cluster.labels import LabelBlocks
 from rmls.cluster.passes import SpreadPasses, count_touches, paying_shards, shard_bounds
 from rmls.cluster.rows import SharedRows
+from rmls.core.disk.mapping import find_parts
 from rmls.core.errors import InputError
 from rmls.core.resources import cut_blocks
 from rmls.core.sparse import over_arrays
@@ -64,7 +65,11 @@ class SpreadTrainer(StageTrainer):
     def fit(self, data: TrainingSet, n_folds: int) -> tuple[Stages, HeldOut]:
         """Train both stages while the nodes are there."""
         keeper = current_keeper()
-        see = [str(data.scratch.folder)] if data.scratch is not None else []
+        see, store = [], find_parts(data.X.data)
+        if data.scratch is not None:
+            see.append(str(data.scratch.folder))
+        if store is not None:
+            see.append(str(store[0][0].path))
         with ExitStack() as opened:
             self.engine: Engine = opened.enter_context(open_cluster(self.cluster, see))
             self._opened, self._alone = opened, None
