@@ -48,8 +48,8 @@ def join(address: str) -> tuple[Any, bool]:
 def _nobody(address: str) -> InputError:
     where = "on this machine" if address == AUTO else f"at {address}"
     return InputError(
-        f"there is no Ray cluster {where}; start one with: ray start --head, "
-        "or train on threads with cluster='local:4'."
+        f"there is no Ray cluster {where}; start one with: ray start --head, or name local:4 "
+        "instead of it for threads of this machine."
     )
 
 
