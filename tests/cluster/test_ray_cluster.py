@@ -16,6 +16,7 @@ from rmls.cluster.engine import check_address
 from rmls.core.errors import InputError
 
 ray = pytest.importorskip("ray", reason="Ray is not installed; pip install 'rmls[cluster]'")
+pytestmark = pytest.mark.slow
 STORE = 100 << 20
 OPTIONS = {"n_components": 16, "max_iter": 3, "calibration_folds": 0}
 
