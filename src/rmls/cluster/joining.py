@@ -18,6 +18,8 @@ AUTO = "auto"
 ANSWERS, RETURNS = 10.0, 60.0
 # What Ray says when the nodes run another version of itself or of Python.
 MISMATCH = "Version mismatch"
+# What it says when the cluster wants a token that this process has not got.
+NO_TOKEN = "InvalidAuthToken"
 
 
 def join(address: str) -> tuple[Any, bool]:
@@ -36,7 +38,12 @@ def join(address: str) -> tuple[Any, bool]:
             ignore_reinit_error=True,
             configure_logging=False,
         )
-    except ConnectionError:
+    except ConnectionError as error:
+        if NO_TOKEN in f"{error} {error.__cause__}":
+            raise InputError(
+                f"the Ray cluster at {address} wants a token; give Ray the one that it was started "
+                "with (RAY_AUTH_MODE=token), on every machine."
+            ) from None
         raise _nobody(address) from None
     except (RuntimeError, ValueError) as error:
         if MISMATCH in str(error):
