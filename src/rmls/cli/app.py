@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from typing import Annotated
 
 import typer
@@ -24,12 +22,13 @@ from rmls.cli.methods import methods
 from rmls.cli.predict import predict
 from rmls.cli.resample import resample
 from rmls.cli.serve import serve
-from rmls.cli.shared.console import PlainFailures, show_help_without_command
+from rmls.cli.shared.group import PlainFailures, show_help_without_command
 from rmls.cli.split import split
 from rmls.cli.stats import stats
 from rmls.cli.suggest import suggest
 from rmls.cli.train.command import ExplainsShortcuts, train
 from rmls.cli.tune import tune
+from rmls.core.lean import start_lean
 
 app = typer.Typer(
     name="rmls",
@@ -80,10 +79,13 @@ def start(
     show_help_without_command(context)
 
 
-def main() -> None:
-    """Run the command line; always ends the process."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # A terminal that lacks a letter shows a question mark; the command goes on.
-            stream.reconfigure(errors="replace")
-    app(prog_name="rmls")
+# Commands that answer once and end, and options of theirs that ask for more.
+LEAN_COMMANDS, MORE = ("suggest",), ("--cluster",)
+
+
+def run(arguments: list[str]) -> None:
+    """Run a command; always ends the process."""
+    command, *options = [*arguments, ""]
+    if command in LEAN_COMMANDS and not any(option.startswith(MORE) for option in options):
+        start_lean()
+    app(arguments, prog_name="rmls")

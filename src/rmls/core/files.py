@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Iterator, Sequence
@@ -122,7 +121,7 @@ def _open_hidden(folder: Path, name: str) -> tuple[Path, IO[bytes], int | None]:
     """Make a hidden file, locked for as long as this process lives."""
     while True:
         # A random name, because two processes may write at the same time.
-        path = folder / f".{name}.{secrets.token_hex(6)}.tmp"
+        path = folder / f".{name}.{os.urandom(6).hex()}.tmp"
         # Not mkstemp: its files are private, these get the mode that the umask gives.
         stream = open(path, "xb")  # noqa: SIM115
         if fcntl is None:

@@ -7,7 +7,6 @@ import platform
 import re
 import subprocess
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +115,9 @@ def duration(time: float | None) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of the package, of Python and of the libraries behind the figures."""
+    # Inside: it takes longer than all else that is needed to say a word.
+    from importlib.metadata import version
+
     own = {"rmls": VERSION, "python": platform.python_version()}
     return own | {name: version(name) for name in LIBRARIES}
 

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from rmls.core.errors import InputError
 from rmls.core.labels import read_labels
+from rmls.core.lean.learn import BaseEstimator, validate_data
 from rmls.core.options import Option, read_seed
 from rmls.core.resources import on_one_thread
 from rmls.core.sparse import canonical_order, check_sparse

@@ -25,9 +25,16 @@ def njit(**options):
     """Return the decorator of a kernel: Numba's, with the options that all kernels share."""
     # Nobody calls a kernel from C: without code for that it compiles in four fifths of the time.
     options["no_cfunc_wrapper"] = True
-    return lambda function: _make(
-        function, lambda: import_module("numba").njit(**options)(function)
-    )
+    return lambda function: _make(function, lambda: _compiled(function, options))
+
+
+def _compiled(function, options):
+    compiler = import_module("numba")
+    try:
+        return compiler.njit(**options)(function)
+    except RuntimeError:
+        # No folder can be written: neither beside the package nor in the home of the user.
+        return compiler.njit(**{**options, "cache": False})(function)
 
 
 def hint(function):

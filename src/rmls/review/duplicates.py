@@ -140,7 +140,8 @@ def fingerprint_texts(texts: Sequence[Sequence[str]], n_jobs: int | None = None)
     def work(start: int) -> None:
         rows = slice(start, start + BLOCK_ROWS)
         pieces = [plain(" \n ".join(fields)) for fields in texts[rows]]
-        codes, _, ends = find_words(*encode_pieces(pieces), character_classes())
+        text, bounds = encode_pieces(pieces)
+        codes, _, ends = find_words(text, bounds, character_classes(text))
         n_words[rows] = np.diff(ends)
         fingerprint_rows(codes, ends, multipliers, offsets, signatures[rows], exact[rows])
 

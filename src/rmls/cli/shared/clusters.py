@@ -72,7 +72,7 @@ def suggest_on_cluster(
 
 def suggest_table(table: Any, asked: tuple[str, Any]) -> list[Any]:
     """Return the suggestions for the rows of a table; the model is opened once a process."""
-    from rmls.cli.suggest import suggestions
+    from rmls.cli.shared.suggestions import suggestions
     from rmls.models.shared.load_once import load_once
 
     path, choice = asked

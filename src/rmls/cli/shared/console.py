@@ -21,9 +21,6 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, NoReturn
 
-import typer
-from typer.core import TyperGroup
-
 from rmls.core.errors import InputError, RmlsError, RmlsWarning
 from rmls.core.files import replacing_text, resolve_target, text_over
 
@@ -69,40 +66,12 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
-class PlainFailures(TyperGroup):
-    """A group of commands whose errors and warnings are single lines."""
-
-    def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Parse and run, then exit; the code is 2 for errors and 130 for Ctrl-C."""
-        # In its own mode click prints errors by itself and exits.
-        kwargs["standalone_mode"] = False
-        with plain_failures():
-            code = super().main(*args, **kwargs)
-        sys.exit(code or 0)
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse; ``help COMMAND`` is the help of that command."""
-        asks_help = args[:1] == ["help"]
-        return super().parse_args(ctx, [*args[1:], "--help"] if asks_help else args)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the chosen command."""
-        # Typer ends a broken pipe and Ctrl-C in its own way further up.
-        with plain_failures(), plain_warnings():
-            result = super().invoke(ctx)
-            # Inside the block: that a reader has left shows only when text is flushed.
-            sys.stdout.flush()
-        return result
-
-
 @contextmanager
 def plain_failures() -> Iterator[None]:
     """Turn an exception into one line and an exit."""
     try:
         yield
-    except typer.Exit:
-        raise
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         show_traceback()
         _fail("interrupted.", EXIT_INTERRUPTED)
     except BrokenPipeError:
@@ -111,7 +80,13 @@ def plain_failures() -> Iterator[None]:
         _discard_stdout()
         raise SystemExit(EXIT_BROKEN_PIPE) from None
     except Exception as error:
+        # Nobody but the parser of options raises these, and it may not have been imported.
+        parser = sys.modules.get("typer")
+        if parser is not None and isinstance(error, parser.Exit):
+            raise
         show_traceback()
+        if parser is not None and isinstance(error, parser.Abort):
+            _fail("interrupted.", EXIT_INTERRUPTED)
         _fail(*describe_failure(error))
 
 
@@ -224,16 +199,6 @@ class CtrlC:
             self._press_again()
         else:
             raise KeyboardInterrupt
-
-
-def show_help_without_command(context: typer.Context) -> None:
-    """Print the help of the group and end, unless one of its commands follows."""
-    if context.invoked_subcommand is None:
-        # With rich the help is printed while it is made, and the text comes back empty.
-        text = context.get_help().strip()
-        if text:
-            typer.echo(text)
-        raise typer.Exit
 
 
 def check_file_target(path: Path, overwrite: bool, *, streams: bool = False) -> None:

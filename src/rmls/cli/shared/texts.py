@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from rmls.cli.shared.options import read_list
-from rmls.cli.shared.vectors import VectorFile, add_vectors, open_for_model
+from rmls.cli.shared.text_models import columns_of, is_text_model, rows_for_model, tell_missing
+from rmls.cli.shared.vectors import open_for_model
 from rmls.core.errors import InputError
 
 if TYPE_CHECKING:
     from rmls.core.label_text import LabelText
     from rmls.datasets import Dataset
     from rmls.datasets.tables import TextTable
+
+__all__ = ["columns_of", "is_text_model", "rows_for_model", "tell_missing"]
 
 PANEL = "Tables of texts"
 
@@ -162,11 +165,6 @@ def as_dataset(labels: list[list[str]], X: Any, name: str) -> Dataset:
     return Dataset(X, Y, label_names=[str(label) for label in space.names], name=name)
 
 
-def is_text_model(model: Any) -> bool:
-    """Tell whether a model takes texts."""
-    return hasattr(model, "features_") and hasattr(model, "estimator_")
-
-
 def load_texts_for_model(model: Any, data: str, reading: Reading) -> tuple[Any, Dataset]:
     """Return the estimator inside a model for texts, and the rows of a table as its numbers."""
     from scipy import sparse
@@ -186,46 +184,3 @@ def load_texts_for_model(model: Any, data: str, reading: Reading) -> tuple[Any, 
     # What was trained on is written down once, with the whole model.
     estimator.training_record_ = model.training_record_
     return estimator, as_dataset(labels, sparse.vstack(parts, format="csr"), Path(data).name)
-
-
-def columns_of(model: Any) -> dict[str, Any]:
-    """Return the columns that a model was trained on, as options of `Reading.iterate`."""
-    roles = model.features_.column_roles_
-    expected = {"expected": model.features_.fields_}
-    if not roles.by_name:
-        return expected
-    named = {"categories": roles.categories, "numbers": roles.numbers, "may_lack": True}
-    return {**expected, **named}
-
-
-def tell_missing(table: TextTable, quiet: bool = False) -> None:
-    """Tell which columns that a model was trained on are not there; the model does without."""
-    from rmls.cli.shared.console import note, notes
-
-    if table.missing:
-        note(notes(quiet), "missing", f"{', '.join(table.missing)}: taken as empty in every row")
-
-
-def rows_for_model(model: Any, table: TextTable, vectors: VectorFile | None = None) -> Any:
-    """Return the rows of a table as a model takes them: by column, or as texts of their own.
-
-    The next vectors of a file are those of the rows.
-    """
-    from rmls.core.errors import InputError
-
-    known, roles = model.features_.fields_, model.features_.column_roles_
-    alone = len(table.fields) == 1 and (known is None or table.fields[0] not in known)
-    if known == () and not table.beside:
-        columns = ", ".join(map(str, roles.all))
-        raise InputError(f"the model was trained without texts; give a table with: {columns}.")
-    if alone and not table.beside and vectors is None:
-        return [text for (text,) in table.texts]
-    rows: dict[str, Any] = table.columns
-    if alone and known:
-        # One text where the model knows columns by name: all of it is in the first.
-        rows = {name: [""] * len(table) for name in known} | rows
-        rows[known[0]] = rows.pop(table.fields[0])
-    rows = {**rows, **{name: [None] * len(table) for name in table.missing}}
-    if vectors is None:
-        return rows
-    return add_vectors(rows, vectors.take(len(table)), model.features_.vectors)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +54,8 @@ class VectorFile:
 
 
 def _open(path: str) -> NDArray[Any]:
+    from zipfile import BadZipFile
+
     import numpy as np
 
     if not Path(path).is_file():
@@ -68,7 +69,7 @@ def _open(path: str) -> NDArray[Any]:
             if len(found.files) == 1:
                 one: NDArray[Any] = found[found.files[0]]
                 return one
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+    except (ValueError, OSError, EOFError, BadZipFile):
         # NumPy's own words advise to unpickle what cannot be read.
         raise InputError(f"{path} is no .npy file of numbers; numpy.save writes one.") from None
     raise InputError(f"{path} holds {count(len(found.files), 'array')}; --features takes one.")

@@ -25,13 +25,22 @@ SPACELESS = (
 )
 # Above are no letters, only tags, variation selectors and private use.
 LAST_LETTER = 0x323AF
+# The first byte of longer characters, and the first code point that needs one.
+LIMITS = ((0x80, 0x80), (0xE0, 0x800), (0xF0, 0x10000), (0x100, 0x110000))
+
+
+def character_classes(text: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the class of every code point that a text in UTF-8 may hold."""
+    # The largest first byte tells how many bytes the longest characters have.
+    highest = int(text.max(initial=0))
+    return _classes_below(next(limit for byte, limit in LIMITS if highest < byte))
 
 
 @cache
-def character_classes() -> NDArray[np.uint8]:
-    """Return the class of every code point: letters, digits and their marks make words."""
-    classes = np.zeros(0x110000, np.uint8)
-    for point in range(LAST_LETTER + 1):
+def _classes_below(limit: int) -> NDArray[np.uint8]:
+    """Return the class of the first code points: letters, digits and their marks make words."""
+    classes = np.zeros(limit, np.uint8)
+    for point in range(min(limit, LAST_LETTER + 1)):
         if unicodedata.category(chr(point))[0] in "LNM":
             classes[point] = WORD
     for first, last in SPACELESS:

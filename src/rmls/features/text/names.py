@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
+from rmls.core.lean.plain_rows import as_csr
 from rmls.features.text.scanning import scan_names
 from rmls.features.text.term_block import stack_rows
 from rmls.features.text.terms import WORDS, word_terms
@@ -31,7 +32,7 @@ def name_rows(features: TextFeatures, names: Sequence[str]) -> sparse.csr_matrix
         # Words come first, whatever other kinds of terms there are.
         return sparse.csr_matrix((found.data, found.indices, found.indptr), shape)
     both = [late.transform({WORDS: word_terms(scan, late.stems)}, {WORDS: words}) for scan in scans]
-    learned = stack_rows([part[0] for part in both], len(words.idf))
+    learned = as_csr(stack_rows([part[0] for part in both], len(words.idf)))
     added = stack_rows([part[1] for part in both], late.n_terms)
     others = sparse.csr_matrix((len(names), shape[1] - learned.shape[1] - added.shape[1]))
     joined: sparse.csr_matrix = sparse.hstack([learned, others, added], "csr", np.float32)

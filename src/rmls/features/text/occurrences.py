@@ -87,7 +87,7 @@ def find_occurrences(features: TextFeatures, pieces: Sequence[str]) -> Occurrenc
     ([0, 9, 13, 16], [2, 0, 1, 2])
     """
     text, bounds = encode_pieces([plain(piece) for piece in pieces])
-    codes, places, ends = find_words(text, bounds, character_classes())
+    codes, places, ends = find_words(text, bounds, character_classes(text))
     tokens, first = number_words(codes)
     scan = Scan(NO_COUNTS, codes[first], *gather_words(text, places[first]))
     fields = np.searchsorted(ends, np.arange(len(tokens)), side="right") - 1

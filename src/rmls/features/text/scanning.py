@@ -169,7 +169,7 @@ def take_rows(rows: Rows, kept: NDArray[np.bool_]) -> tuple[Rows, Places]:
 def scan_rows(pieces: Sequence[str], field_weights: NDArray[np.float32], pairs: bool) -> Scan:
     """Return the words of a few rows, one piece of text for every field of every row."""
     text, bounds = encode_pieces([plain(piece) for piece in pieces])
-    codes, places, ends = find_words(text, bounds, character_classes())
+    codes, places, ends = find_words(text, bounds, character_classes(text))
     tokens, first = number_words(codes)
     rows = count_words(tokens, ends, field_weights, len(first))
     # Copies: what is cut out of the arrays of all words would keep them alive.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -119,10 +118,9 @@ def _read_columns(features: TextFeatures, fitted: Any, arrays: Arrays) -> Column
     knots = np.split(all_knots, np.cumsum(sizes[:-1])) if sizes else []
     if not np.isfinite(all_knots).all() or not all((np.diff(each) > 0).all() for each in knots):
         raise InputError("the values that stand for the columns of numbers are damaged")
-    names = None if hashing is not None else _read_names(CATEGORIES, arrays)
-    vocabulary = None if names is None else Vocabulary(names)
+    vocabulary = None if hashing is not None else _read_words(CATEGORIES, arrays)
     size = (hashing if roles.categories else 0) if vocabulary is None else len(vocabulary)
-    if size != fitted["n_categories"] or size != (size if names is None else len(names)):
+    if size != fitted["n_categories"]:
         raise InputError("the categories do not fit the options")
     weight = float(features.column_weight)
     return ColumnBlock(roles, vocabulary, size, tuple(knots), weight)
@@ -175,16 +173,23 @@ def _spelled(name: str, vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
     return {f"{name}_text": text, f"{name}_bounds": bounds}
 
 
-def _read_names(name: str, arrays: Arrays) -> list[str]:
+def _read_words(name: str, arrays: Arrays) -> Vocabulary:
+    """Return the names of an archive; each of them once, or they are damaged."""
     text = np.asarray(_take(arrays, f"{name}_text", np.uint8))
     bounds = np.asarray(_take(arrays, f"{name}_bounds", np.int64))
     if not is_row_pointer(bounds, len(bounds) - 1, len(text)):
         raise InputError(f"the bounds of the {name} are damaged")
-    content, ends = text.tobytes(), bounds.tolist()
     try:
-        return [content[i:j].decode() for i, j in pairwise(ends)]
+        text.tobytes().decode()
     except UnicodeDecodeError:
         raise InputError(f"the {name} are no UTF-8 text") from None
+    # Bytes 10xxxxxx continue a character: no name begins with one.
+    if ((text[bounds[bounds < len(text)]] & 0xC0) == 0x80).any():
+        raise InputError(f"the {name} are no UTF-8 text")
+    vocabulary = Vocabulary.of_text(text, bounds)
+    if len(vocabulary) != len(bounds) - 1:
+        raise InputError(f"the {name} are not distinct")
+    return vocabulary
 
 
 def _read_block(kind: str, features: TextFeatures, arrays: Arrays, prefix: str = "") -> TermBlock:
@@ -195,17 +200,17 @@ def _read_block(kind: str, features: TextFeatures, arrays: Arrays, prefix: str =
         if len(idf) != features.hashing:
             raise InputError(f"the {kind} have other columns than the options say")
         return TermBlock(None, idf)
-    names = _read_names(f"{prefix}{kind}", arrays)
-    codes = None
+    vocabulary = _read_words(f"{prefix}{kind}", arrays)
     if kind == PAIRS:
+        names = vocabulary.names
         both = [name.split(" ") for name in names]
         if any(len(pair) != 2 for pair in both):
             raise InputError("the pairs of words are damaged")
         codes = pair_codes(
             hash_names([first for first, _ in both]), hash_names([second for _, second in both])
         )
-    vocabulary = Vocabulary(names, codes)
-    if not len(vocabulary) == len(names) == len(idf):
+        vocabulary = Vocabulary(names, codes)
+    if len(vocabulary) != len(idf):
         raise InputError(f"the {kind} do not fit their weights")
     return TermBlock(vocabulary, idf)
 
@@ -220,7 +225,7 @@ def _read_stems(
     prefix = "" if before is None else "late_"
     if stems is None:
         return StemTable.of_language(language)
-    words = Vocabulary(_read_names(f"{prefix}{LEXICON}", arrays))
+    words = _read_words(f"{prefix}{LEXICON}", arrays)
     stem_of = np.asarray(_take(arrays, f"{prefix}{LEXICON}_stem", np.int32))
     if len(words) != len(stem_of) or not ((stem_of >= 0) & (stem_of < len(stems))).all():
         raise InputError("the stems of the words are damaged")

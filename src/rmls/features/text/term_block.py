@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rmls.core.lean.plain_rows import PlainRows, as_csr
 from rmls.features.normalize import unit_rows
 from rmls.features.text.scanning import Rows
 from rmls.features.text.terms import CHARACTERS, PAIRS, WORDS, Terms
@@ -38,20 +40,19 @@ class TermBlock:
     vocabulary: Vocabulary | None
     idf: Floats
 
-    def transform(self, terms: Terms) -> sparse.csr_matrix:
+    def transform(self, terms: Terms) -> PlainRows:
         """Return tf-idf rows of length 1."""
         return self.weigh(count_columns(terms, self.vocabulary, len(self.idf)))
 
-    def weigh(self, rows: Rows) -> sparse.csr_matrix:
+    def weigh(self, rows: Rows) -> PlainRows:
         """Return tf-idf rows of length 1 from counts, in their arrays."""
         return self.weigh_and_tell(rows)[0]
 
-    def weigh_and_tell(self, rows: Rows) -> tuple[sparse.csr_matrix, Floats]:
+    def weigh_and_tell(self, rows: Rows) -> tuple[PlainRows, Floats]:
         """Return the same, and what every row was multiplied by: 0 where it is empty."""
         indptr, indices, counts = rows
         scales = weigh_rows(indptr, indices, counts, read_only(self.idf))
-        shape = (len(indptr) - 1, len(self.idf))
-        return sparse.csr_matrix((counts, indices, indptr), shape), scales
+        return PlainRows(counts, indices, indptr, len(self.idf)), scales
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Chosen:
     block: TermBlock
     place: NDArray[np.int32] | None
 
-    def take(self, rows: Rows) -> sparse.csr_matrix:
+    def take(self, rows: Rows) -> PlainRows:
         """Return tf-idf rows of length 1 from the counts of all terms."""
         if self.place is None:
             return self.block.weigh(rows)
@@ -147,7 +148,7 @@ def choose_columns(
     return np.sort(kept[order])
 
 
-def stack_rows(parts: list[sparse.csr_matrix], n_columns: int) -> sparse.csr_matrix:
+def stack_rows(parts: list[Any], n_columns: int) -> Any:
     """Return blocks of rows as one matrix; the list is emptied on the way, to save memory."""
     if len(parts) == 1:
         return parts.pop()
@@ -164,14 +165,14 @@ def stack_rows(parts: list[sparse.csr_matrix], n_columns: int) -> sparse.csr_mat
     return sparse.csr_matrix((data, indices, indptr), (len(indptr) - 1, n_columns))
 
 
-def join_kinds(parts: dict[str, sparse.csr_matrix]) -> sparse.csr_matrix:
+def join_kinds(parts: dict[str, PlainRows]) -> Any:
     """Return the columns of all kinds beside each other, in rows of length 1; scales the parts."""
     if len(parts) == 1:
         return parts[WORDS]
     # Rows of every kind have length 1, so that the weights alone say what a kind counts.
     for kind, part in parts.items():
-        part.data *= np.float32(KIND_WEIGHTS[kind])
-    return unit_rows(sparse.hstack(list(parts.values()), format="csr"))
+        np.multiply(part.data, np.float32(KIND_WEIGHTS[kind]), out=part.data)
+    return unit_rows(sparse.hstack([as_csr(part) for part in parts.values()], format="csr"))
 
 
 def spell_terms(blocks: Mapping[str, TermBlock]) -> list[str]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from rmls.core.errors import InputError
+from rmls.core.lean.learn import BaseEstimator, TransformerMixin, check_is_fitted
+from rmls.core.lean.plain_rows import as_csr
 from rmls.core.options import Option, anything, flag, positive, store_params, whole
 from rmls.core.resources import count_threads, run_parts
 from rmls.features.text.column_block import ColumnBlock, learn_columns
@@ -210,10 +210,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         found = self._fit_scans(scans, stems, named)
         self._columns = columns
         if columns is not None:
-            found = columns.beside(found, texts.columns)
+            found = columns.beside(as_csr(found), texts.columns)
         self.fields_, self.n_fields_ = texts.fields, texts.n_fields
         self.language_ = stems.language
-        joined = put_beside(found, texts.vectors)
+        joined = as_csr(put_beside(found, texts.vectors))
         self.n_dense_ = int(joined.shape[1] - found.shape[1])
         return joined
 
@@ -230,11 +230,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         (3, 5)
         """
         self._check_options()
-        threads = count_threads(self.n_jobs)
         scans: list[Scan] = []
         columns: list[ColumnScan] = []
         vectors: list[NDArray[np.float32]] = []
-        roles = self._roles()
+        roles, threads = self._roles(), count_threads(self.n_jobs)
         fields, n_fields, n_rows = None, 0, 0
         for chunk in chunks:
             texts, given = take_column(chunk, self.vectors)
@@ -253,9 +252,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             vectors += [] if made is None else [made]
         return ScannedTexts(scans, fields, max(n_fields, 1), columns, vectors)
 
-    def _fit_scans(
-        self, scans: list[Any], stems: StemTable, named: list[Scan]
-    ) -> sparse.csr_matrix:
+    def _fit_scans(self, scans: list[Any], stems: StemTable, named: list[Scan]) -> Any:
         """Choose the terms and return the rows; every scan is let go when it was counted."""
         kinds, threads = self._kinds(stems), count_threads(self.n_jobs)
         lengths = self._sequence_lengths()
@@ -284,7 +281,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             of_kind = [rows[kind] for rows in counted]
             chosen[kind] = choose_block(known[kind], of_kind, sizes[kind], limits, wanted)
 
-        def weigh(number: int) -> sparse.csr_matrix:
+        def weigh(number: int) -> Any:
             rows, counted[number] = counted[number], None
             return join_kinds({kind: chosen[kind].take(rows.pop(kind)) for kind in kinds})
 
@@ -301,26 +298,29 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         CSR matrix of float32, shape (n_samples, n_terms + n_dense)
         """
+        return as_csr(self._transform(X))
+
+    def _transform(self, X: Any) -> Any:
+        """Return the rows of texts, plain ones where nothing stands beside the words."""
         check_is_fitted(self)
         weights, threads = self._read_weights(self.n_fields_), count_threads(self.n_jobs)
         late, blocks = self._late, self._blocks
         kinds = self._kinds(self._stems if late is None else late.stems)
 
-        def work(part: Any) -> list[sparse.csr_matrix]:
+        def work(part: Any) -> list[Any]:
             scan = part if isinstance(part, Scan) else scan_rows(part, weights, self.pairs)
             if late is not None:
                 return late.transform({kind: kinds[kind](scan) for kind in kinds}, blocks)
             return [join_kinds({kind: blocks[kind].transform(kinds[kind](scan)) for kind in kinds})]
 
-        if not isinstance(X, ScannedTexts):
-            X = self._scan_again(X)
+        X = X if isinstance(X, ScannedTexts) else self._scan_again(X)
         parts = run_parts(work, X.use_up(), threads)
         found = stack_rows([part.pop(0) for part in parts], self.n_words_)
         more = [] if late is None else [stack_rows([part.pop() for part in parts], late.n_terms)]
         if self._columns is not None:
-            found = self._columns.beside(found, X.columns, more)
+            found = self._columns.beside(as_csr(found), X.columns, more)
         elif more:
-            found = sparse.hstack([found, *more], format="csr")
+            found = sparse.hstack([as_csr(found), *more], format="csr")
         return put_beside(found, X.vectors)
 
     def add_terms(self, X: Any = None, names: Sequence[str] = (), min_rows: int = 1) -> int:
@@ -358,8 +358,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rows, columns = read_again(texts, self.fields_, self.n_fields_, self.column_roles_)
         made = read_vectors(self.encoder, given, rows, self.n_dense_)
         pieces: list[Any] = list(cut_pieces(rows.pieces, self.n_fields_))
-        beside = [] if made is None else [made]
-        return ScannedTexts(pieces, self.fields_, self.n_fields_, columns, beside)
+        known = (self.fields_, self.n_fields_, columns)
+        return ScannedTexts(pieces, *known, [] if made is None else [made])
 
     def _kinds(self, stems: StemTable) -> dict[str, Callable[[Scan], Terms]]:
         """Return how every kind of terms is found in a scan."""

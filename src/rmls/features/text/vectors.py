@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.core.lean.plain_rows import as_csr
 from rmls.core.optional import import_extra
 from rmls.features.text.inputs import TextRows, table_names
 
@@ -154,7 +155,7 @@ def _as_array(values: Any, source: str) -> NDArray[Any]:
     return found
 
 
-def put_beside(rows: sparse.csr_matrix, parts: Sequence[Floats]) -> sparse.csr_matrix:
+def put_beside(rows: Any, parts: Sequence[Floats]) -> Any:
     """Return rows with their vectors as last columns."""
     if not parts:
         return rows
@@ -164,5 +165,4 @@ def put_beside(rows: sparse.csr_matrix, parts: Sequence[Floats]) -> sparse.csr_m
     if len(vectors) != rows.shape[0]:
         raise InputError("these texts were scanned without their vectors; scan them again.")
     beside = sparse.csr_matrix(vectors)
-    joined: sparse.csr_matrix = sparse.hstack([rows, beside], format="csr", dtype=np.float32)
-    return joined
+    return sparse.hstack([as_csr(rows), beside], format="csr", dtype=np.float32)

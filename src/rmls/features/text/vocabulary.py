@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmls.features.text.characters import encode_pieces
-from rmls.kernels.cpu.text.words import FIRST_SLOTS, add_codes, find_codes, hash_pieces
+from rmls.kernels.cpu.text.words import (
+    FIRST_SLOTS,
+    add_codes,
+    find_codes,
+    hash_pieces,
+    hash_together,
+    make_slots,
+)
+from rmls.kernels.jit import runs_compiled
 
 Codes = NDArray[np.uint64]
 Numbers = NDArray[np.int32]
@@ -16,9 +24,19 @@ Places = NDArray[np.int64]
 Spell = Callable[[Places], list[str]]
 
 
+# So many are worth a look at all of them together, where kernels are not compiled.
+MANY = 256
+
+
 def hash_names(names: Sequence[str]) -> Codes:
     """Return the hash of every name."""
-    codes: Codes = hash_pieces(*encode_pieces(names))
+    return hash_text(*encode_pieces(names))
+
+
+def hash_text(text: NDArray[np.uint8], bounds: Places) -> Codes:
+    """Return the hash of every piece of a text."""
+    together = len(bounds) > MANY and not runs_compiled()
+    codes: Codes = (hash_together if together else hash_pieces)(text, bounds)
     return codes
 
 
@@ -34,9 +52,11 @@ class CodeTable:
     """
 
     def __init__(self) -> None:
-        self._slots = np.full(FIRST_SLOTS, -1, np.int32)
-        self._codes: Codes = np.empty(FIRST_SLOTS, np.uint64)
+        self._codes: Codes = np.empty(0, np.uint64)
         self._size = 0
+        # What finds a hash: slots where kernels are compiled, an order by value where they are not.
+        self._slots: Numbers | None = None
+        self._order: Places | None = None
 
     def __len__(self) -> int:
         return self._size
@@ -48,20 +68,51 @@ class CodeTable:
 
     def find(self, codes: Codes) -> Numbers:
         """Return the numbers of hashes, -1 for those that are not known."""
-        found: Numbers = find_codes(self._slots, self._codes, codes)
+        if self._order is not None and not runs_compiled():
+            return _find_in_order(self.codes, self._order, codes)
+        found: Numbers = find_codes(self._make_slots(), self._codes, codes)
         return found
 
     def add(self, codes: Codes) -> tuple[Numbers, Places]:
         """Return the numbers of hashes, and the places in ``codes`` of those that were new."""
+        if self._take_all(codes):
+            return np.arange(len(codes), dtype=np.int32), np.arange(len(codes))
         before = self._size
         found, self._slots, self._codes, self._size = add_codes(
-            self._slots, self._codes, before, codes
+            self._make_slots(), self._codes, before, codes
         )
+        self._order = None
         # In a reversed array the last of equal numbers to be written is the first place.
         first = np.empty(self._size - before, np.int64)
         new = np.flatnonzero(found >= before)[::-1]
         first[found[new] - before] = new
         return found, first
+
+    def _take_all(self, codes: Codes) -> bool:
+        """Take the first hashes as they are, where they are many, distinct and not compiled for."""
+        if self._size or len(codes) < MANY or runs_compiled():
+            return False
+        order = np.argsort(codes)
+        if (codes[order[1:]] == codes[order[:-1]]).any():
+            return False
+        self._codes, self._size, self._order = codes, len(codes), order
+        return True
+
+    def _make_slots(self) -> Numbers:
+        """Return the slots, in which at most every second one is taken."""
+        if self._slots is None:
+            n_slots = max(FIRST_SLOTS, 1 << (2 * self._size).bit_length())
+            room = np.empty(n_slots // 2, np.uint64)
+            room[: self._size] = self.codes
+            self._codes, self._slots = room, make_slots(room, self._size, n_slots)
+        return self._slots
+
+
+def _find_in_order(known: Codes, order: Places, codes: Codes) -> Numbers:
+    """Return the numbers of hashes among those that are known, by their order."""
+    places = np.searchsorted(known, codes, sorter=order)
+    numbers = order[np.minimum(places, len(order) - 1)]
+    return np.where(known[numbers] == codes, numbers, -1).astype(np.int32)
 
 
 class Vocabulary(CodeTable):
@@ -89,6 +140,21 @@ class Vocabulary(CodeTable):
         _, new = self.add(hash_names(names) if codes is None else codes)
         self._names: list[str] | None = [names[place] for place in new.tolist()]
         self._spell: Spell | None = None
+
+    @classmethod
+    def of_text(cls, text: NDArray[np.uint8], bounds: Places) -> Vocabulary:
+        """Return the vocabulary of the names between bounds, in UTF-8; equal ones are one."""
+        codes, content = hash_text(text, bounds), text.tobytes()
+        vocabulary = cls()
+        _, first = vocabulary.add(codes)
+        begins, ends = bounds[first], bounds[first + 1]
+
+        def spell(places: Places) -> list[str]:
+            spans = zip(begins[places].tolist(), ends[places].tolist(), strict=True)
+            return [content[begin:end].decode() for begin, end in spans]
+
+        vocabulary._names, vocabulary._spell = None, spell
+        return vocabulary
 
     @classmethod
     def spelled_late(cls, codes: Codes, spell: Spell) -> Vocabulary:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_array
 
 from rmls.core.errors import InputError
 from rmls.core.label_text import AlignedLabelText, LabelText
+from rmls.core.lean.learn import check_array
 from rmls.core.sparse import as_feature_csr, check_sparse
 
 WORD = re.compile(r"\w+")

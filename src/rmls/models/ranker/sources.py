@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 
 from rmls.core.errors import InputError
+from rmls.core.lean.learn import clone
 from rmls.core.options import read_seed
 from rmls.core.sparse import is_mapped, slice_rows
 from rmls.kernels.backend import Vectors

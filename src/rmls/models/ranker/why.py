@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from rmls.core.errors import InputError
 from rmls.core.labels import shown
+from rmls.core.lean.learn import check_is_fitted
 from rmls.core.options import check_choice, check_whole
 from rmls.core.resources import keeps_to_n_jobs
 from rmls.kernels.backend import Vectors

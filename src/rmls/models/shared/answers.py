@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from rmls.core.errors import InputError
 from rmls.core.label_matching import Matched, with_unknown
 from rmls.core.labels import LabelSpace
+from rmls.core.lean.learn import check_is_fitted
+from rmls.core.lean.plain_rows import as_csr
 from rmls.core.ranking import Ranking
 from rmls.core.resources import count_threads, keeps_to_n_jobs, require_memory
 from rmls.core.sparse import is_mapped, row_blocks, slice_rows
 from rmls.decide import Calibration, Rule, TopK, make_rule
-from rmls.metrics import get_metric
 from rmls.models.shared.score_blocks import list_rows, require_finite, select_above
 from rmls.models.shared.training_set import read_features
 
@@ -97,13 +97,17 @@ class Answers:
         return _by_parts(X, lambda part: self._described(part, self._rank(part, depth)))
 
     @keeps_to_n_jobs
-    def _rank_made(self, X: sparse.csr_matrix, k: int) -> Ranking:
-        """Return what `rank` returns, of rows that our own features made.
+    def _rank_made(self, X: Any, k: int) -> Ranking:
+        """Return what `rank` returns, of rows that our own features made, plain ones too.
 
         They are canonical CSR of finite float32 by construction; a look at one row to make sure of
         that takes as long as scoring it.
         """
-        return self._rank_read(X, k)
+        return self._rank_read(X if self._takes_plain_rows() else as_csr(X), k)
+
+    def _takes_plain_rows(self) -> bool:
+        """Tell whether rows are scored by their arrays alone."""
+        return False
 
     def _described(self, X: sparse.csr_matrix, ranking: Ranking) -> Ranking:
         return ranking.described(names=self._space.names)
@@ -218,6 +222,8 @@ class Answers:
 
         Labels that `fit` has not seen are missed, with a warning.
         """
+        from rmls.metrics import get_metric
+
         matched = self.match_labels(y)
         name = "subset_accuracy" if self._space.is_single else "example_f1"
         sets = matched.widen_sets(self.predict_sets(X))

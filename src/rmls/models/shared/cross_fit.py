@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from sklearn.base import clone
-
+from rmls.core.lean.learn import clone
 from rmls.decide import ScoreCounts
 from rmls.models.shared.progress import as_means, show_part
 from rmls.models.shared.training_set import TrainingSet

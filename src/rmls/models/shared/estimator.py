@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive
 from rmls.core.labels import LabelSpace
+from rmls.core.lean.learn import BaseEstimator, ClassifierMixin, check_is_fitted
 from rmls.core.options import Option, anything, choice, integer, seed, share, whole
 from rmls.core.resources import count_threads, keeps_to_n_jobs
 from rmls.decide import (

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive, check_arrays, check_manifest, read_archive, write_archive
 from rmls.core.errors import ArchiveError, InputError, RmlsError
 from rmls.core.labels import CONTAINERS, LabelSpace, check_texts
+from rmls.core.lean.learn import check_is_fitted
 from rmls.core.options import check_numbers, check_whole
 from rmls.core.sparse import INT32_MAX, are_within
 from rmls.core.tables import LIBRARIES
@@ -24,8 +24,6 @@ from rmls.core.words import shorten
 from rmls.decide import Calibration, MacroF1, Rule, make_rule
 from rmls.decide.calibration import MAX_SCORE, MIN_STEP
 from rmls.features import Normalizer
-from rmls.imbalance import RESAMPLERS
-from rmls.imbalance.resampling import Resampler
 from rmls.kernels.backend import device_here
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.shared.training_set import share_names
@@ -296,7 +294,7 @@ def to_plain(name: str, value: Any) -> Any:
         return {"rule": value.as_dict()}
     if isinstance(value, MultiLabelEstimator):
         return {"estimator": type(value).__name__, "params": _plain_params(value)}
-    if isinstance(value, Resampler) and type(value).__name__ in RESAMPLERS:
+    if hasattr(value, "fit_resample") and _resampler(type(value).__name__) is type(value):
         params = value.get_params(deep=False)
         plain = {key: to_plain(key, each) for key, each in params.items()}
         return {"resampler": type(value).__name__, "params": plain}
@@ -336,9 +334,10 @@ def _read_param(value: Any) -> Any:
 
 
 def _resampler(name: Any) -> Any:
-    if name not in RESAMPLERS:
+    imbalance = import_module("rmls.imbalance")
+    if name not in imbalance.RESAMPLERS:
         raise InputError(f"unknown resampler {name!r}")
-    return getattr(import_module("rmls.imbalance"), name)
+    return getattr(imbalance, name)
 
 
 def calibration_numbers(calibration: Calibration | None) -> dict[str, float] | None:

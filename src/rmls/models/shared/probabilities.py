@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
+from rmls.core.lean.learn import check_is_fitted
 from rmls.core.numeric import sigmoid, softmax
 from rmls.core.ranking import Ranking
 from rmls.core.resources import keeps_to_n_jobs
@@ -84,6 +84,10 @@ class GivesLists(GivesProbabilities):
 
     _gives_lists = True
     unlisted_: float
+
+    def _takes_plain_rows(self) -> bool:
+        # Scaling makes new matrices.
+        return self._normalizer is None or self._normalizer.mode == "none"
 
     @property
     def _boost(self) -> NDArray[np.float32]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import _check_n_features, _check_sample_weight, check_array
 
 from rmls.core.errors import InputError
 from rmls.core.labels import LabelSpace, read_labels
+from rmls.core.lean.learn import check_array, check_n_features, check_sample_weight
 from rmls.core.options import is_auto
 from rmls.core.sparse import (
     as_feature_csr,
@@ -222,14 +222,14 @@ def read_features(model: MultiLabelEstimator, X: Any, *, reset: bool = False) ->
     """
     _refuse_texts(X)
     X, names = _split_names(X)
-    # Before scikit-learn and scipy look at it, whose native code trusts it.
-    check_sparse(X, "X")
     order = None
     if not reset or _continues(model, names):
         order = _find_order(model, names)
     checked = X
     # A single row that is as it should be would wait longer for this than for its labels.
     if not is_plain(X):
+        # Before scikit-learn and scipy look at it, whose native code trusts it.
+        check_sparse(X, "X")
         checked = check_array(
             X,
             accept_sparse="csr",
@@ -238,7 +238,7 @@ def read_features(model: MultiLabelEstimator, X: Any, *, reset: bool = False) ->
             estimator=model,
             input_name="X",
         )
-    _check_n_features(model, checked, reset=reset)
+    check_n_features(model, checked, reset=reset)
     if reset and order is None:
         _keep_names(model, names)
     matrix = as_feature_csr(checked)
@@ -374,7 +374,7 @@ def read_weights(
         raise InputError(
             f"Y has {Y.shape[0]} rows but X has {X.shape[0]}; both need one row per sample."
         )
-    weights: NDArray[np.float64] = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weights: NDArray[np.float64] = check_sample_weight(sample_weight, X, dtype=np.float64)
     if (weights < 0).any():
         raise InputError(f"sample_weight must not be negative; found {weights.min()}.")
     return weights

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from rmls.core.errors import InputError
+from rmls.core.lean.learn import check_is_fitted
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator as Base

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from scipy import sparse
-
 from rmls.core.ranking import RankedLabel, Ranking
 
 
@@ -32,7 +30,7 @@ class Suggestions(list[list[Suggestion]]):
         return suggestions_html(self)
 
 
-def rank_rows(model: Any, rows: sparse.csr_matrix, k: int) -> Ranking:
+def rank_rows(model: Any, rows: Any, k: int) -> Ranking:
     """Return the best labels of rows that the features of a model have made."""
     # Vectors come from elsewhere and are looked at; words do not.
     if model.features_.n_dense_:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted
 
 from rmls.archive import Archive
 from rmls.core.errors import InputError
+from rmls.core.lean.learn import BaseEstimator, ClassifierMixin, check_is_fitted, clone
+from rmls.core.lean.plain_rows import as_csr
 from rmls.core.options import Option, anything, check_number, flag, store_params
 from rmls.core.ranking import Ranking
 from rmls.decide import Rule
@@ -298,7 +298,7 @@ class TextRanker(LiveTexts, ExplainsTexts, Archived, ClassifierMixin, BaseEstima
     def rank_sets(self, X: Any, decision: str | float | Rule | None = None) -> Ranking:
         """Return the predicted labels of every text with scores and probabilities."""
         check_is_fitted(self)
-        parts = [self.estimator_.rank_sets(rows, decision) for rows in self._blocks(X)]
+        parts = [self.estimator_.rank_sets(as_csr(rows), decision) for rows in self._blocks(X)]
         return Ranking.stack(parts)
 
     def predict(self, X: Any, decision: str | float | Rule | None = None) -> Any:
@@ -334,8 +334,8 @@ class TextRanker(LiveTexts, ExplainsTexts, Archived, ClassifierMixin, BaseEstima
         check_is_fitted(self)
         return self.estimator_.score(self.features_.transform(X), y, sample_weight)
 
-    def _blocks(self, X: Any) -> Iterator[sparse.csr_matrix]:
-        rows = self.features_.transform(X)
+    def _blocks(self, X: Any) -> Iterator[Any]:
+        rows = self.features_._transform(X)
         if rows.shape[0] <= BLOCK_ROWS:
             yield rows
             return

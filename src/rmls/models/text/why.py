@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from rmls.core.errors import InputError
+from rmls.core.lean.learn import check_is_fitted
 from rmls.core.options import check_choice, check_whole
 from rmls.core.sparse import as_feature_csr
 from rmls.features.text.columns import ColumnScan

@@ -49,6 +49,21 @@ def hash_pieces(text, bounds):
     return codes
 
 
+def hash_together(text, bounds):
+    """Return what `hash_pieces` does, byte by byte of all pieces: many of them, not compiled."""
+    lengths = np.diff(bounds)
+    # Long ones first: those that have a byte at a place are then the first so many.
+    order = np.argsort(-lengths, kind="stable")
+    starts, ascending = bounds[order], lengths[order][::-1]
+    codes = np.full(len(order), OFFSET)
+    for place in range(ascending[-1] if len(order) else 0):
+        some = slice(len(order) - np.searchsorted(ascending, place, side="right"))
+        codes[some] = (codes[some] ^ text[starts[some] + place]) * PRIME
+    spread = np.empty_like(codes)
+    spread[order] = _spread(codes)
+    return spread
+
+
 @njit(cache=True, nogil=True)
 def make_slots(codes, n_codes, size):
     """Return a table of ``size`` slots, a power of two, that finds the numbers of codes."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils.validation import check_is_fitted
-
+from rmls.core.lean.learn import check_is_fitted
 from rmls.core.resources import keeps_to_n_jobs
 
 if TYPE_CHECKING:

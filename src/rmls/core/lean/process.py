@@ -1,8 +1,8 @@
-"""A process that answers once and ends, without imports that take longer than its answer.
+"""Start a process lean, as the program does for `rmls suggest`.
 
-The program starts so for `rmls suggest`: kernels are their Python bodies (`rmls.kernels.jit`), the
-bases of estimators are stand-ins (`rmls.core.learn`), and ``scipy.sparse`` is read on first use.
-Nothing else differs: classes, archives and scores are the same code.
+Kernels are their Python bodies (`rmls.kernels.jit`), the bases of estimators are stand-ins
+(`rmls.core.lean.learn`), and ``scipy.sparse`` is read on first use. Nothing else differs: classes,
+archives and scores are the same code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 # Whoever has these has paid already; who has ours has chosen already.
-PAID = ("numba", "sklearn", "rmls.core.learn", "rmls.kernels.jit")
+PAID = ("numba", "sklearn", "rmls.core.lean.learn", "rmls.kernels.jit")
 LATE = ("scipy", "sparse")
 
 _started: list[bool] = []
