@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from operator import index
 from typing import Any, NamedTuple, overload
@@ -200,10 +200,14 @@ class Ranking:
         ):
             if values is not None and len(values) != wanted:
                 raise InputError(f"{len(values)} {what} were given; the ranking needs {wanted}.")
-        return replace(
-            self,
-            probabilities=self.probabilities if probabilities is None else probabilities,
-            names=self.names if names is None else names,
+        return Ranking(
+            self.indptr,
+            self.labels,
+            self.scores,
+            self.n_labels,
+            self.rest,
+            self.probabilities if probabilities is None else probabilities,
+            self.names if names is None else names,
         )
 
     def _of_entries(self, indptr: NDArray[np.int64], chosen: NDArray[Any], rest: Any) -> Ranking:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache, wraps
 from numbers import Integral
 from pathlib import Path, PurePosixPath
@@ -236,6 +236,11 @@ class ThreadLimits:
                 self._apply()
                 bound.restore_own()
 
+    def holds_one(self) -> bool:
+        """Tell whether a block of this thread holds the libraries to one thread already."""
+        thread = threading.get_ident()
+        return any(each.thread == thread and each.n_threads == 1 for each in self._bounds)
+
     def hold_worker(self) -> None:
         """Hold the libraries that count threads for every thread by itself to one, in this one."""
         # A thread does not inherit what its caller has set.
@@ -306,12 +311,9 @@ THREAD_LIMITS = ThreadLimits()
 
 
 def keeps_to_n_jobs(method: Function) -> Function:
-    """Decorate a method of an estimator: no library uses more threads than its ``n_jobs``.
+    """Decorate a method of an estimator: no library uses more threads than its ``n_jobs``."""
 
-    Numbers that leave their range are not warned about on the way: scores that are not finite are
-    refused where they are made.
-    """
-
+    # Nobody is warned of numbers that leave their range: scores must be finite where they are made.
     @wraps(method)
     def bounded(self: Any, *args: Any, **options: Any) -> Any:
         with THREAD_LIMITS.at_most(self._count_threads()), np.errstate(all="ignore"):
@@ -334,10 +336,8 @@ def on_one_thread(function: Function) -> Function:
 @contextmanager
 def open_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
     """Open a pool of threads, each of which has linear algebra on one thread."""
-    with (
-        THREAD_LIMITS.at_most(1),
-        ThreadPoolExecutor(n_threads, "rmls", THREAD_LIMITS.hold_worker) as pool,
-    ):
+    pool = ThreadPoolExecutor(n_threads, "rmls", THREAD_LIMITS.hold_worker)
+    with THREAD_LIMITS.at_most(1), pool:
         yield pool
 
 
@@ -352,11 +352,10 @@ def run_parts(
     [3, 5]
     """
     listed = list(parts)
-    n_threads = min(n_threads, len(listed))
-    if n_threads < 2:
+    if min(n_threads, len(listed)) < 2:
         return [work(part) for part in listed]
     # Threads share the arrays; kernels and BLAS run without the interpreter's lock.
-    with open_pool(n_threads) as pool:
+    with open_pool(min(n_threads, len(listed))) as pool:
         return list(pool.map(work, listed))
 
 
@@ -383,7 +382,8 @@ def for_blocks(
     >>> for_blocks(lambda start, stop: stop - start, 5, 2, 1)
     [2, 2, 1]
     """
-    with THREAD_LIMITS.at_most(1):
+    # Asking the libraries once more takes as long as the words of a short text.
+    with nullcontext() if THREAD_LIMITS.holds_one() else THREAD_LIMITS.at_most(1):
         return run_parts(lambda block: work(*block), cut_blocks(n_rows, size), n_threads)
 
 

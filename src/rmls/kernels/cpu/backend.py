@@ -43,6 +43,7 @@ from rmls.kernels.cpu.ranker.listed import (
     score_listed,
 )
 from rmls.kernels.cpu.ranker.update import update_labels
+from rmls.kernels.cpu.scratch import SCRATCH
 from rmls.kernels.cpu.sgd.alias import build_alias
 from rmls.kernels.cpu.sgd.arithmetic import slopes_of_scores
 from rmls.kernels.cpu.sgd.passes import VectorPasses
@@ -116,7 +117,7 @@ class CpuBackend:
         Labels are scored in tiles that stay in the cache while the best of them are taken.
         """
         found = CpuSelection(len(hidden), k)
-        labels = np.arange(len(vectors), dtype=np.int32)
+        labels = SCRATCH.numbers(len(vectors))
         found.offer_all(lambda part: self.scores(hidden, vectors[part], bias[part]), labels)
         return found.take()
 
@@ -233,7 +234,7 @@ class CpuBackend:
         weights = SparseWeights(*map(read_only, weights))
 
         def work(block: tuple[int, int]) -> None:
-            sums = np.zeros(len(weights.bias), np.float32)
+            sums = SCRATCH.sums(len(weights.bias))
             part = slice(*block)
             score_listed(*rows, weights, listed[part], block[0], *block, sums, out[part])
 
@@ -258,11 +259,11 @@ class CpuBackend:
 
     def match_names(self, rows: Csr, postings: NamePostings, n_labels: int) -> NameMatches:
         """Return the labels whose names stand in every row."""
-        from rmls.kernels.cpu.ranker.names import make_room, match_rows
+        from rmls.kernels.cpu.ranker.names import match_rows
 
         indptr = np.zeros(len(rows.indptr), np.int64)
         postings = NamePostings(*map(read_only, postings))
-        found = match_rows(rows, postings, make_room(postings, n_labels), indptr)
+        found = match_rows(rows, postings, SCRATCH.names(len(postings.owners), n_labels), indptr)
         return NameMatches(indptr, *found)
 
     def best_names(self, matches: NameMatches, size: int) -> Labels:
@@ -278,7 +279,7 @@ class CpuBackend:
         from rmls.kernels.cpu.ranker.names import N_NUMBERS, score_names
 
         out = np.empty((*listed.shape, N_NUMBERS), np.float32)
-        score_names(matches, n_labels, listed, out)
+        score_names(matches, SCRATCH.places(n_labels), listed, out)
         return out
 
     def join_lists(

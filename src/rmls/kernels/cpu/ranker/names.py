@@ -30,9 +30,8 @@ class Room(NamedTuple):
     names: np.ndarray
 
 
-def make_room(index, n_labels):
+def make_room(n_names, n_labels):
     """Return the working memory of one thread."""
-    n_names = len(index.owners)
     return Room(
         np.zeros(n_names, np.float32),
         np.zeros(n_names, np.float32),
@@ -107,26 +106,27 @@ def match_rows(rows, index, work, indptr):
 
 
 @njit(cache=True, nogil=True)
-def score_names(matches, n_labels, listed, out):
+def score_names(matches, places, listed, out):
     """Write how the names of the listed labels match: five numbers a label.
 
-    Any match, share of the name, whole name, cosine, cosine above 0.2.
+    Any match, share of the name, whole name, cosine, cosine above 0.2. ``places`` is working memory
+    of one number a label, zero before and after: 1 and where the match of a label is.
     """
     indptr, labels = matches.indptr, matches.labels
     shares, cosines = matches.shares, matches.cosines
-    # Where the match of a label is, and in which row that was.
-    places, stamps = np.empty(n_labels, np.int64), np.full(n_labels, -1, np.int64)
     for row in range(len(listed)):
         for place in range(indptr[row], indptr[row + 1]):
-            places[labels[place]], stamps[labels[place]] = place, row
+            places[labels[place]] = place + 1
         for number in range(listed.shape[1]):
-            label, found = listed[row, number], out[row, number]
-            if stamps[label] != row:
+            match, found = places[listed[row, number]] - 1, out[row, number]
+            if match < 0:
                 found[:] = np.float32(0.0)
                 continue
-            share, cosine = shares[places[label]], cosines[places[label]]
+            share, cosine = shares[match], cosines[match]
             found[0], found[1], found[2] = 1.0, share, share > WHOLE
             found[3], found[4] = cosine, max(cosine - HIGH_COSINE, np.float32(0.0))
+        for place in range(indptr[row], indptr[row + 1]):
+            places[labels[place]] = 0
 
 
 @njit(cache=True, nogil=True, inline="always")
