@@ -256,12 +256,11 @@ def solve_label(problem, n_relevant, count, offsets, duals, indices, data, room,
             else:
                 diagonal = np.float32(0.5) / cost
                 slope = margin - np.float32(1.0) + dual * diagonal
-                if dual <= 0:
-                    # At 0 only a negative slope moves a variable: leave it out for now.
-                    if slope > 0:
-                        active -= 1
-                        order[position], order[active] = order[active], order[position]
-                        continue
+                # At 0 only a negative slope moves a variable: leave it out for now.
+                if dual <= 0 and slope > 0:
+                    active -= 1
+                    order[position], order[active] = order[active], order[position]
+                    continue
                 # The minimum of a parabola of curvature Q_ii + 1 / (2 C_i), cut off at 0.
                 moved = max(dual - slope / (norm + diagonal), np.float32(0.0))
             largest, smallest = max(largest, slope), min(smallest, slope)
