@@ -159,6 +159,23 @@ def test_nothing_is_kept_without_a_folder():
 
 
 def test_a_training_that_is_refused_before_it_began_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such"), keeping(tmp_path / "parts"):
+    rooms = []
+
+    def refuse() -> None:
+        # What holds the error holds the rows, too.
+        rooms.append(NamedScratch(current_keeper().folder))
         raise InputError("no such cluster")
+
+    with pytest.raises(InputError, match="no such"), keeping(tmp_path / "parts"):
+        refuse()
     assert not (tmp_path / "parts").exists()
+
+
+def test_rows_are_named_so_that_nodes_in_other_folders_find_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with keeping("parts") as keeper:
+        array = NamedScratch(keeper.folder).zeros(3, np.int32)
+        found = find_file(array)
+        assert found is not None
+        assert Path(found[0]).is_absolute()
+        assert Path(found[0]).is_relative_to(tmp_path)

@@ -81,7 +81,7 @@ class Keeper:
             path.unlink(missing_ok=True)
 
     def remove_rows(self) -> None:
-        """Remove the rows that a driver has left that was killed; they are laid out again."""
+        """Remove rows that a training has laid out; one that is resumed lays them out again."""
         for path in () if self.folder is None else self.folder.glob(f"{ROWS}*"):
             shutil.rmtree(path, ignore_errors=True)
 
@@ -148,6 +148,7 @@ def keeping(folder: str | Path, *, resume: bool = False) -> Iterator[Keeper]:
         yield keeper
     finally:
         _CURRENT.reset(token)
+        keeper.remove_rows()
         # What was refused before it began leaves nothing: only an empty folder can be removed so.
         with suppress(OSError):
             path.rmdir()

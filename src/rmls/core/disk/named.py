@@ -35,7 +35,8 @@ class NamedScratch(Scratch):
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        made = tempfile.mkdtemp(prefix=ROWS, dir=folder or scratch_folder())
+        # Other processes stand in other folders.
+        made = tempfile.mkdtemp(prefix=ROWS, dir=(folder or scratch_folder()).absolute())
         super().__init__(Path(made))
         self._names = 0
         self._clean = weakref.finalize(self, shutil.rmtree, made, ignore_errors=True)
