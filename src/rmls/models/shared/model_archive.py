@@ -294,7 +294,7 @@ def to_plain(name: str, value: Any) -> Any:
         return {"rule": value.as_dict()}
     if isinstance(value, MultiLabelEstimator):
         return {"estimator": type(value).__name__, "params": _plain_params(value)}
-    if hasattr(value, "fit_resample") and _resampler(type(value).__name__) is type(value):
+    if type(value).__module__.startswith("rmls.imbalance.") and hasattr(value, "fit_resample"):
         params = value.get_params(deep=False)
         plain = {key: to_plain(key, each) for key, each in params.items()}
         return {"resampler": type(value).__name__, "params": plain}
@@ -334,6 +334,7 @@ def _read_param(value: Any) -> Any:
 
 
 def _resampler(name: Any) -> Any:
+    # Most models have none: the package of resamplers is not imported for their sake.
     imbalance = import_module("rmls.imbalance")
     if name not in imbalance.RESAMPLERS:
         raise InputError(f"unknown resampler {name!r}")

@@ -33,6 +33,8 @@ INNER_STEPS = 30
 # Epochs that begin with all variables. In between those that rest at 0 are left out, two thirds of
 # them: the objective after ten epochs is the same within 0.2%, for 0.7 of the time.
 SECOND_LOOKS = (2, 4, 7)
+# A label of no more variables looks at all of them in every epoch: that takes no time.
+FEW = 64
 # Entries of the rows of a label that are laid out side by side: they stay in the second cache.
 ENTRIES_AT_HAND = 1 << 18
 
@@ -256,11 +258,13 @@ def solve_label(problem, n_relevant, count, offsets, duals, indices, data, room,
             else:
                 diagonal = np.float32(0.5) / cost
                 slope = margin - np.float32(1.0) + dual * diagonal
-                # At 0 only a negative slope moves a variable: leave it out for now.
                 if dual <= 0 and slope > 0:
-                    active -= 1
-                    order[position], order[active] = order[active], order[position]
-                    continue
+                    # At 0 only a negative slope moves a variable: leave it out for now.
+                    if count > FEW:
+                        active -= 1
+                        order[position], order[active] = order[active], order[position]
+                        continue
+                    slope = np.float32(0.0)
                 # The minimum of a parabola of curvature Q_ii + 1 / (2 C_i), cut off at 0.
                 moved = max(dual - slope / (norm + diagonal), np.float32(0.0))
             largest, smallest = max(largest, slope), min(smallest, slope)
