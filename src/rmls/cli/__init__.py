@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rmls.cli.app import main
 
 __all__ = ["main"]
 
 
-def main() -> None:
-    """Run the command line; always ends the process."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            # A terminal that lacks a letter shows a question mark; the command goes on.
-            stream.reconfigure(errors="replace")
-    arguments = sys.argv[1:]
+def __getattr__(name: str) -> Any:
+    """Return what runs the command line that the process was started with."""
+    if name != "main":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from rmls.cli.direct import is_direct, suggest_directly
 
-    if is_direct(arguments):
-        suggest_directly(*arguments[1:])
-    from rmls.cli.app import run
+    if is_direct(sys.argv[1:]):
+        return suggest_directly
+    from rmls.cli.app import main
 
-    run(arguments)
+    return main

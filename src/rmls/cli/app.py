@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -22,7 +23,8 @@ from rmls.cli.methods import methods
 from rmls.cli.predict import predict
 from rmls.cli.resample import resample
 from rmls.cli.serve import serve
-from rmls.cli.shared.group import PlainFailures, show_help_without_command
+from rmls.cli.shared.console import let_letters_pass
+from rmls.cli.shared.options import PlainFailures, show_help_without_command
 from rmls.cli.split import split
 from rmls.cli.stats import stats
 from rmls.cli.suggest import suggest
@@ -83,9 +85,10 @@ def start(
 LEAN_COMMANDS, MORE = ("suggest",), ("--cluster",)
 
 
-def run(arguments: list[str]) -> None:
-    """Run a command; always ends the process."""
-    command, *options = [*arguments, ""]
+def main() -> None:
+    """Run the command line; always ends the process."""
+    let_letters_pass()
+    command, *options = [*sys.argv[1:], ""]
     if command in LEAN_COMMANDS and not any(option.startswith(MORE) for option in options):
         start_lean()
-    app(arguments, prog_name="rmls")
+    app(prog_name="rmls")

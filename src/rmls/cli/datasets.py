@@ -8,7 +8,7 @@ import typer
 
 from rmls.cli.shared import options
 from rmls.cli.shared.console import note, notes, print_json, results
-from rmls.cli.shared.group import show_help_without_command
+from rmls.cli.shared.options import show_help_without_command
 
 if TYPE_CHECKING:
     from rmls.datasets.registry import Available

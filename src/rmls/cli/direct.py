@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rmls.cli.shared.console import open_output, plain_failures, plain_warnings
+from rmls.cli.shared.console import let_letters_pass, open_output, plain_failures, plain_warnings
 from rmls.core.lean import start_lean
 
 
@@ -17,8 +17,10 @@ def is_direct(arguments: Sequence[str]) -> bool:
     return command == "suggest" and len(rest) > 2 and not any(one[:1] == "-" for one in rest)
 
 
-def suggest_directly(model: str, *texts: str) -> None:
+def suggest_directly() -> None:
     """Suggest labels for texts as `rmls suggest` does without options; ends the process."""
+    _, model, *texts = sys.argv[1:]
+    let_letters_pass()
     start_lean()
     with plain_failures(), plain_warnings():
         from rmls.cli.shared.suggestions import DEFAULT_CHOICE, Format, make_writer, suggestions

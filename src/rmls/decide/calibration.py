@@ -25,7 +25,7 @@ from rmls.core.options import check_choice
 from rmls.core.ranking import Ranking
 from rmls.core.resources import on_one_thread
 from rmls.core.sparse import as_label_csr, check_sparse
-from rmls.kernels.arrays import read_only
+from rmls.kernels.backend import read_only
 
 METHODS = ("auto", "temperature", "platt", "isotonic")
 # Fewer positives would let a free curve follow their noise.

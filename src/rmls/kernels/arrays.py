@@ -196,19 +196,6 @@ class ListScores(NamedTuple):
     more: np.ndarray
 
 
-def read_only(array: np.ndarray) -> np.ndarray:
-    """Return an array that cannot be written to.
-
-    What a model holds is so when it was loaded: kernels that are always given it like that are
-    compiled once, not for fresh models and for loaded ones.
-    """
-    if not array.flags.writeable:
-        return array
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 # 1, s, max(s - a, 0), max(s - b, 0), r, max(r - c, 0): s of the weights, r of the vectors.
 N_TERMS = 6
 

@@ -279,6 +279,19 @@ def device_here(device: Any) -> Any:
     return device
 
 
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that cannot be written to.
+
+    What a model holds is so when it was loaded: kernels that are always given it like that are
+    compiled once, not for fresh models and for loaded ones.
+    """
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def csr_arrays(matrix: sparse.csr_matrix) -> Csr:
     """Return the arrays of a CSR matrix in the types of the kernels."""
     return Csr(

@@ -11,7 +11,7 @@ import pytest
 from text_samples import make_texts
 
 from rmls import TextRanker
-from rmls.kernels.cpu.scratch import SCRATCH
+from rmls.kernels.cpu.ranker.listed import SCRATCH
 
 TEXTS, LABELS = make_texts()
 

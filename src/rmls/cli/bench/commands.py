@@ -13,8 +13,7 @@ from rmls.cli.bench.limits import Limits
 from rmls.cli.bench.many_values import ManyValues
 from rmls.cli.shared import options
 from rmls.cli.shared.console import note, notes, results
-from rmls.cli.shared.group import show_help_without_command
-from rmls.cli.shared.options import fields_of, takes
+from rmls.cli.shared.options import fields_of, show_help_without_command, takes
 
 if TYPE_CHECKING:
     from rmls.bench.study.grid import Study

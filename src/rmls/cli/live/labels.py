@@ -10,7 +10,7 @@ import typer
 from rmls.cli.live.models import Output, changing
 from rmls.cli.shared import options, texts
 from rmls.cli.shared.console import note, notes, print_json, results
-from rmls.cli.shared.group import show_help_without_command
+from rmls.cli.shared.options import show_help_without_command
 from rmls.core.errors import InputError
 from rmls.core.words import count
 

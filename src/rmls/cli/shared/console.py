@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,13 @@ def note(console: Console, title: str, text: str) -> None:
 def print_json(value: Any) -> None:
     """Print a value as JSON to stdout, in ASCII, so that any reader of a pipe can take it."""
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def let_letters_pass() -> None:
+    """Let a terminal that lacks a letter show a question mark; the command goes on."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from rmls.features.normalize import unit_rows
 from rmls.features.text.scanning import Rows
 from rmls.features.text.terms import CHARACTERS, PAIRS, WORDS, Terms
 from rmls.features.text.vocabulary import Codes, CodeTable, Vocabulary
-from rmls.kernels.arrays import read_only
+from rmls.kernels.backend import read_only
 from rmls.kernels.cpu.text.terms import count_terms, weigh_rows
 from rmls.kernels.cpu.text.words import number_words
 

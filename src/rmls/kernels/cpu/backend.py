@@ -24,8 +24,8 @@ from rmls.kernels.arrays import (
     Params,
     Problem,
     SparseWeights,
-    read_only,
 )
+from rmls.kernels.backend import read_only
 from rmls.kernels.cpu.linalg.products import multiply_rows, products_at
 from rmls.kernels.cpu.linalg.select import (
     best_of_rows,
@@ -36,6 +36,7 @@ from rmls.kernels.cpu.linalg.select import (
 )
 from rmls.kernels.cpu.ranker.dual import solve_labels
 from rmls.kernels.cpu.ranker.listed import (
+    SCRATCH,
     mark_relevant,
     mix_listed,
     pair_rows,
@@ -43,7 +44,6 @@ from rmls.kernels.cpu.ranker.listed import (
     score_listed,
 )
 from rmls.kernels.cpu.ranker.update import update_labels
-from rmls.kernels.cpu.scratch import SCRATCH
 from rmls.kernels.cpu.sgd.alias import build_alias
 from rmls.kernels.cpu.sgd.arithmetic import slopes_of_scores
 from rmls.kernels.cpu.sgd.passes import VectorPasses
