@@ -3,7 +3,7 @@
     python benchmarks/cluster/costs.py [--fit 8000 16000 32000] [--check 64000]
 
 A visit costs the rows of the parameters that it moves, and their components; a merge the rows that
-travel, times the components; a list the labels that it is searched among, and their components; a
+travel, times the components; a list the labels that it is searched among, times the components; a
 pair the entries of its row. What the driver does beside merging costs its entries and pairs. Every
 stage has a fixed cost as well. The runs that are checked have more rows, or other components, lists
 and shards.
@@ -68,7 +68,7 @@ def measure(n_rows: int, k: int = 32, listed: int = 50, n_shards: int = 2) -> tu
     work = [
         (1, moves, moves * k),
         (1, merged["rows"] * k, 0),
-        (1, rows * labels, rows * labels * k),
+        (1, rows * labels * k, 0),
         (1, listed * data.X.nnz, 0),
         (1, data.X.nnz + listed * rows, 0),
     ]
