@@ -34,6 +34,8 @@ def start_cluster(attempts: int = 3):
     from ray.cluster_utils import Cluster
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Ray lets workers wait for all others on a busy machine.
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
     head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False}
     try:
         made = Cluster(initialize_head=True, head_node_args=head)
