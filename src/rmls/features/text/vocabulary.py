@@ -96,6 +96,8 @@ class CodeTable:
         if (codes[order[1:]] == codes[order[:-1]]).any():
             return False
         self._codes, self._size, self._order = codes, len(codes), order
+        # Those of an empty table know none of them.
+        self._slots = None
         return True
 
     def _make_slots(self) -> Numbers:
