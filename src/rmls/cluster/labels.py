@@ -18,7 +18,7 @@ from rmls.cluster.engine import Engine
 from rmls.cluster.keeping import Keeper
 from rmls.cluster.rows import SharedRows
 from rmls.core.disk.ahead import read_ahead
-from rmls.core.disk.mapping import lies_in_file
+from rmls.core.sparse import is_mapped
 from rmls.kernels.arrays import Pairs, Problem
 from rmls.kernels.backend import get_backend
 
@@ -113,7 +113,7 @@ class LabelBlocks:
     ) -> Solved:
         """Train the classifier of every label from ``duals``, which are moved in place."""
         n_blocks = BLOCKS_A_WORKER * self.n_shards
-        if lies_in_file(problem.x_data):
+        if is_mapped(problem.x_data):
             n_blocks = max(n_blocks, count_entries(problem, pairs) // BLOCK_ENTRIES)
         bounds = cut_blocks(pairs, n_blocks)
         solved: dict[int, list[Any]] = {}

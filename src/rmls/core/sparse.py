@@ -7,6 +7,7 @@ labels in that order do not depend on how either were ordered.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rmls.core.disk.mapping import lies_in_file
 from rmls.core.errors import InputError
 
 INT32_MAX = int(np.iinfo(np.int32).max)
@@ -173,9 +173,15 @@ def are_within(indices: NDArray[Any], limit: int) -> bool:
     return not len(indices) or (int(indices.min()) >= 0 and int(indices.max()) < limit)
 
 
-def is_mapped(X: sparse.csr_matrix) -> bool:
-    """Tell whether the entries of a matrix lie in a file, as those of a store do."""
-    return lies_in_file(X.data)
+def is_mapped(X: Any) -> bool:
+    """Tell whether an array, or the entries of a matrix, lie in a file, as those of a store do."""
+    owner: Any = X.data
+    while owner is not None:
+        if isinstance(owner, (np.memmap, mmap.mmap)) or getattr(owner, "is_mapped", False):
+            return True
+        # An array over a buffer of another kind knows it as a view.
+        owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
+    return False
 
 
 def over_arrays(data: Any, indices: Any, indptr: Any, n_columns: int) -> sparse.csr_matrix:

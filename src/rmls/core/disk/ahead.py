@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmls.core.disk.mapping import lies_in_file, load_libc
+from rmls.core.disk.mapping import load_libc
+from rmls.core.sparse import is_mapped
 
 RANDOM, WILL_NEED = getattr(mmap, "MADV_RANDOM", 1), getattr(mmap, "MADV_WILLNEED", 3)
 
@@ -26,7 +27,7 @@ def read_ahead(
 
     Arrays in memory need nothing, and systems that cannot be told are not.
     """
-    files = [array for array in arrays if lies_in_file(array)]
+    files = [array for array in arrays if is_mapped(array)]
     if not files or not len(rows) or os.name != "posix":
         return 0
     advise = load_libc().madvise

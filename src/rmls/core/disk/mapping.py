@@ -96,17 +96,6 @@ def find_parts(array: NDArray[Any]) -> tuple[tuple[FilePart, ...], int] | None:
     return None
 
 
-def lies_in_file(array: NDArray[Any]) -> bool:
-    """Tell whether an array is a view of a file."""
-    owner: Any = array
-    while owner is not None:
-        if isinstance(owner, (np.memmap, mmap.mmap)) or getattr(owner, "is_mapped", False):
-            return True
-        # An array over a buffer of another kind knows it as a view.
-        owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
-    return False
-
-
 def map_again(
     parts: Sequence[FilePart], offset: int, dtype: str, shape: tuple[int, ...]
 ) -> NDArray[Any]:
