@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,7 +119,9 @@ def _run_here(arguments: list[str], kept: dict[str, tuple[Path, Result]]) -> Res
         return done
     done = invoke(*arguments)
     if target.is_dir():
-        kept[key] = target.resolve(), done
+        # A copy: a later command of the page may change the model.
+        own = Path(tempfile.mkdtemp()) / target.name
+        kept[key] = shutil.copytree(target, own), done
     return done
 
 
