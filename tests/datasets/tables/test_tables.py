@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import bz2
 import csv
+import gc
 import gzip
 import io
 import json
 import lzma
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import pytest
 
 from rmls.core.errors import FileFormatError, InputError
 from rmls.datasets.tables import chunks, iterate_texts, read_texts
+from rmls.datasets.tables.delimited import read_delimited
 from rmls.datasets.tables.label_cells import find_separator, split_cell
 
 ROWS: list[dict[str, Any]] = [
@@ -367,3 +370,17 @@ def test_names_in_brackets_are_no_lists(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("text,labels\na,(USA) law|[draft\nb,[draft\nc,(USA) law\n")
     assert read_texts(path).labels == [["(USA) law", "[draft"], ["[draft"], ["(USA) law"]]
+
+
+def test_who_reads_a_part_of_a_file_hears_of_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("text\n" + "a line of some length\n" * 20_000)
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    reading = read_delimited(path, None, None)
+    assert len(next(reading).columns["text"]) == chunks.CHUNK_ROWS
+    del reading
+    gc.collect()
+    assert told == []

@@ -61,7 +61,8 @@ def _lines(head: str, stream: io.TextIOBase) -> Iterator[str]:
     for line in ahead:
         # The last line of the sample goes on in the stream.
         yield line if line.endswith("\n") else line + stream.readline()
-    yield from stream
+    # Not from the stream itself: who stops reading would close it here, before its owner does.
+    yield from iter(stream.readline, "")
 
 
 class _Rows:
