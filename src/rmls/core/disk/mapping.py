@@ -12,9 +12,9 @@ import mmap
 import os
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ GRANULE = 1 << 16
 NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 FIXED = 0x10
 FAILED = ctypes.c_void_p(-1).value
+Owner = TypeVar("Owner")
 # By the address of the first byte: size and files of what is mapped there now.
 _LAID: dict[int, tuple[int, tuple[FilePart, ...]]] = {}
 
@@ -87,12 +88,19 @@ def map_parts(parts: Sequence[FilePart], dtype: Any) -> NDArray[Any]:
 
 def find_parts(array: NDArray[Any]) -> tuple[tuple[FilePart, ...], int] | None:
     """Return the files that a contiguous array lies in, and its first byte in them, or None."""
+    return find_among(array, _LAID)
+
+
+def find_among(
+    array: NDArray[Any], laid: Mapping[int, tuple[int, Owner]]
+) -> tuple[Owner, int] | None:
+    """Return whose range of addresses, by first address, a contiguous array lies in, and where."""
     if not array.flags.c_contiguous or not array.nbytes:
         return None
     first = array.ctypes.data
-    for start, (n_bytes, parts) in _LAID.items():
+    for start, (n_bytes, owner) in laid.items():
         if start <= first and first + array.nbytes <= start + n_bytes:
-            return parts, first - start
+            return owner, first - start
     return None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmls.core.disk.mapping import find_among
 from rmls.core.disk.scratch import Scratch, reserve, scratch_folder
 from rmls.core.errors import InputError
 
@@ -59,13 +60,7 @@ class NamedScratch(Scratch):
 
 def find_file(array: NDArray[Any]) -> tuple[str, int] | None:
     """Return the file that a contiguous array lies in and where, or None."""
-    if not array.flags.c_contiguous or not array.nbytes:
-        return None
-    first = array.ctypes.data
-    for start, (n_bytes, path) in _MAPPED.items():
-        if start <= first and first + array.nbytes <= start + n_bytes:
-            return path, first - start
-    return None
+    return find_among(array, _MAPPED)
 
 
 def map_file(path: str, offset: int, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
