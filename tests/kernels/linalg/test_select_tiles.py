@@ -5,7 +5,13 @@ import pytest
 from scipy import sparse
 
 from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
-from rmls.kernels.cpu.linalg.select import best_of_rows, offer_scores, room_for, take_best
+from rmls.kernels.cpu.linalg.select import (
+    best_by_bucket,
+    best_of_rows,
+    offer_scores,
+    room_for,
+    take_best,
+)
 from rmls.kernels.cpu.ranker.listed import (
     mark_relevant,
     mix_listed,
@@ -33,8 +39,15 @@ def best_of_tiles(block, k, width):
     return labels, scores
 
 
-def assert_best(block, k, width):
-    labels, scores = best_of_tiles(block, k, width)
+def best_of_buckets(block, k):
+    labels = np.full((len(block), k), -1, np.int32)
+    scores = np.full((len(block), k), np.nan, np.float32)
+    room = np.empty(block.shape[1], np.uint8), np.empty(block.shape[1] + 1, np.int64)
+    best_by_bucket(block, *room, labels, scores)
+    return labels, scores
+
+
+def assert_best(block, k, labels, scores):
     columns = np.broadcast_to(np.arange(block.shape[1]), block.shape)
     wanted = np.sort(np.lexsort((columns, -block))[:, :k], axis=1)
     np.testing.assert_array_equal(labels, wanted)
@@ -69,7 +82,26 @@ def test_tiles_of_any_width_give_the_best_of_the_whole(kind, n_labels):
     block = draw_block(kind, rng, n_labels)
     for k in sorted({1, min(3, n_labels), max(1, n_labels // 2), max(1, n_labels - 1), n_labels}):
         for width in (1, 5, 16, 64, n_labels):
-            assert_best(block, k, width)
+            assert_best(block, k, *best_of_tiles(block, k, width))
+        assert_best(block, k, *best_of_buckets(block, k))
+
+
+def test_buckets_keep_the_order_of_scores_that_are_next_to_each_other():
+    # One large score leaves all others in one bucket; floats that differ by the last bit only.
+    close = np.nextafter(np.float32(1), np.float32(2), dtype=np.float32) - np.float32(1)
+    block = (1 + close * np.random.default_rng(0).permutation(500)).astype(np.float32)[None]
+    block[0, 77] = 1e6
+    assert_best(block, 100, *best_of_buckets(block, 100))
+
+
+@pytest.mark.parametrize("n_missing", [1, 40, 200])
+def test_buckets_fill_lists_of_scores_that_are_not_numbers(n_missing):
+    block = draw_block("random", np.random.default_rng(1), 200, n_rows=5)
+    block[:, np.random.default_rng(2).permutation(200)[:n_missing]] = np.nan
+    labels, _ = best_of_buckets(block, 150)
+    assert (np.diff(labels, axis=1) > 0).all()
+    assert labels.min() >= 0
+    assert labels.max() < 200
 
 
 @pytest.mark.parametrize("seed", range(3))

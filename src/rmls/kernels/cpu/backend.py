@@ -28,6 +28,7 @@ from rmls.kernels.arrays import (
 from rmls.kernels.backend import read_only
 from rmls.kernels.cpu.linalg.products import multiply_rows, products_at
 from rmls.kernels.cpu.linalg.select import (
+    best_by_bucket,
     best_of_rows,
     offer_scores,
     room_for,
@@ -49,6 +50,8 @@ from rmls.kernels.cpu.sgd.arithmetic import slopes_of_scores
 from rmls.kernels.cpu.sgd.passes import VectorPasses
 
 TILE_LABELS, TILE_ROWS = 1024, 32
+# Up to so many labels the best of a row are found by buckets; scores of a tile of rows.
+BUCKET_LABELS, TILE_SCORES = 4096, 1 << 18
 SCORED_ROWS = 1024
 PARTS_A_THREAD = 16
 # Labels that are scored by all of their vectors for every one that is wanted.
@@ -116,10 +119,24 @@ class CpuBackend:
 
         Labels are scored in tiles that stay in the cache while the best of them are taken.
         """
+        if len(vectors) <= BUCKET_LABELS:
+            return self._best_of_few(hidden, vectors, bias, k)
         found = CpuSelection(len(hidden), k)
         labels = SCRATCH.numbers(len(vectors))
         found.offer_all(lambda part: self.scores(hidden, vectors[part], bias[part]), labels)
         return found.take()
+
+    def _best_of_few(
+        self, hidden: Floats, vectors: Floats, bias: Floats, k: int
+    ) -> tuple[Labels, Floats]:
+        """Return the same where there are few labels: all scores of some rows are a tile."""
+        labels, best = _tables(len(hidden), k)
+        size = max(1, TILE_SCORES // len(vectors))
+        for start, stop in cut_blocks(len(hidden), size):
+            scores = self.scores(hidden[start:stop], vectors, bias)
+            room = SCRATCH.buckets(len(vectors))
+            best_by_bucket(scores, *room, labels[start:stop], best[start:stop])
+        return labels, best
 
     def best_leading(
         self, hidden: Floats, vectors: Floats, bias: Floats, leading: Leading, k: int

@@ -170,6 +170,7 @@ class Scratch(threading.local):
     def __init__(self) -> None:
         self._sums, self._places = np.zeros(0, np.float32), np.zeros(0, np.int64)
         self._numbers = np.zeros(0, np.int32)
+        self._buckets = (np.zeros(0, np.uint8), np.zeros(0, np.int64))
         self._names: Any = None
         self._sizes = (0, 0)
 
@@ -190,6 +191,12 @@ class Scratch(threading.local):
         if len(self._numbers) < n_labels:
             self._numbers = np.arange(n_labels, dtype=np.int32)
         return self._numbers[:n_labels]
+
+    def buckets(self, n_labels: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return a bucket and a key for each of at least so many labels, and one key more."""
+        if len(self._buckets[0]) < n_labels:
+            self._buckets = np.empty(n_labels, np.uint8), np.empty(n_labels + 1, np.int64)
+        return self._buckets
 
     def names(self, n_names: int, n_labels: int) -> Any:
         """Return the room of at least so many names and labels."""
