@@ -13,6 +13,7 @@ import pytest
 from rmls import RMLSRanker, make_longtail
 from rmls.cluster import open_cluster, watching
 from rmls.cluster.engine import check_address
+from rmls.cluster.ray_engine import RayEngine
 from rmls.core.errors import InputError
 
 ray = pytest.importorskip("ray", reason="Ray is not installed; pip install 'rmls[cluster]'")
@@ -59,6 +60,14 @@ def fit(address):
 def same(one, other) -> bool:
     one, other = one._state()[1], other._state()[1]
     return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
+
+
+def test_nodes_of_one_machine_do_not_work_on_more_parts_than_it_has_cores(cluster):
+    with open_cluster(cluster.address):
+        engine = RayEngine(ray, False, n_cores=1)
+        batch = engine.map(abs, [-3, 2, -5, 7])
+        assert len(batch.tickets) == 1
+        assert engine.gather(batch) == [3, 2, 5, 7]
 
 
 def test_nodes_share_arrays_and_tell_errors_and_work(cluster):

@@ -9,7 +9,13 @@ from rmls import RMLS, RMLSRanker, make_longtail
 from rmls.cluster import open_cluster, passes, replicas
 from rmls.cluster.keeping import Keeper
 from rmls.cluster.merging import State, Touched, merge_touched
-from rmls.cluster.passes import SpreadPasses, count_touches, paying_shards, shard_bounds
+from rmls.cluster.passes import (
+    PassRecord,
+    SpreadPasses,
+    count_touches,
+    paying_shards,
+    shard_bounds,
+)
 from rmls.cluster.rows import SharedRows
 from rmls.core.labels import read_labels
 from rmls.kernels.arrays import Params
@@ -27,15 +33,16 @@ def make_passes(engine, n_shards=2, **options):
     settled = Settled.of(given, read_labels(data.Y)[0], Totals.of(rows))
     shared = SharedRows(engine, data.X, data.Y)
     bounds = shard_bounds(data.X.shape[0], n_shards)
-    groups = (state.params, state.accumulators, settled.objective)
-    made = SpreadPasses(engine, Keeper(), "vectors", shared, bounds, *groups, 1, None)
+    record = PassRecord(Keeper(), "vectors", state.params, state.accumulators)
+    made = SpreadPasses(engine, record, shared, bounds, settled.objective, 1, None)
     return made, rows
 
 
 def run(made, rows, n_passes=3):
     for number in range(n_passes):
         made.run(plan_visits(rows, 0, number, (0.1, 0.05), 1))
-    return [np.array(array) for group in (made.params, made.accumulators) for array in group]
+    record = made.record
+    return [np.array(array) for group in (record.params, record.accumulators) for array in group]
 
 
 def same(one, other) -> bool:

@@ -38,13 +38,14 @@ class Shared(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Parts of some work that are under way."""
+    """Parts of some work that are under way; ``homes`` are nodes that wait for a part."""
 
     work: Callable[..., Any]
     parts: Sequence[Any]
     shared: tuple[Shared, ...]
     tickets: list[Any]
     memory: int
+    homes: dict[int, str]
 
 
 @dataclass

@@ -6,6 +6,7 @@ import os
 import platform
 import socket
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -94,8 +95,11 @@ def require_workers(ray: Any) -> int:
         time.sleep(1.0)
 
 
-def check_nodes(ray: Any, see: Sequence[str]) -> None:
-    """Raise a sentence where a node has other versions, or does not see a folder."""
+def check_nodes(ray: Any, see: Sequence[str]) -> int:
+    """Raise a sentence where a node has other versions, or does not see a folder.
+
+    Returns how many parts the machines of the nodes have cores for.
+    """
 
     # Nested: Ray sends it as it is, and a node without rmls can still answer.
     def look(paths: list[str]) -> dict[str, Any]:
@@ -107,8 +111,10 @@ def check_nodes(ray: Any, see: Sequence[str]) -> None:
             from rmls.core.version import VERSION as version
         except ImportError as error:
             version = f"none ({error})"
+        given = getattr(os, "sched_getaffinity", None)
         return {
             "host": socket.gethostname(),
+            "cores": len(given(0)) if given else os.cpu_count() or 1,
             "rmls": version,
             "Python": platform.python_version(),
             "unseen": [path for path in paths if not os.path.exists(path)],
@@ -116,15 +122,34 @@ def check_nodes(ray: Any, see: Sequence[str]) -> None:
 
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    answers = []
+    asked = []
     for node in ray.nodes():
-        if node["Alive"] and node["Resources"].get("CPU"):
+        n_workers = int(node["Resources"].get("CPU", 0))
+        if node["Alive"] and n_workers:
             place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             task = ray.remote(look).options(num_cpus=0, max_retries=0, scheduling_strategy=place)
-            answers.append(task.remote(list(see)))
+            asked.append((task.remote(list(see)), n_workers))
+    answers = [(_ask(ray, reference), n_workers) for reference, n_workers in asked]
     # A node that leaves meanwhile takes no part: those that are left do the work.
-    for answer in filter(None, (_ask(ray, reference) for reference in answers)):
+    present = [(answer, n_workers) for answer, n_workers in answers if answer]
+    for answer, _ in present:
         _check_answer(answer)
+    return _count_cores(present)
+
+
+def _count_cores(present: list[tuple[dict[str, Any], int]]) -> int:
+    """Return how many parts can run at a time: nodes of one machine share its cores.
+
+    Examples
+    --------
+    >>> _count_cores([({"host": "a", "cores": 2}, 1)] * 4 + [({"host": "b", "cores": 8}, 4)])
+    6
+    """
+    cores, workers = Counter[str](), Counter[str]()
+    for answer, n_workers in present:
+        cores[answer["host"]] = max(cores[answer["host"]], answer["cores"])
+        workers[answer["host"]] += n_workers
+    return max(sum((cores & workers).values()), 1)
 
 
 def _ask(ray: Any, reference: Any) -> dict[str, Any] | None:

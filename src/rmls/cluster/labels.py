@@ -36,6 +36,24 @@ Floats = NDArray[np.float32]
 Solved = tuple[NDArray[np.int64], NDArray[Any], Floats, Floats]
 
 
+class Variables(NamedTuple):
+    """Dual variables of some pairs: those that are not 0, which are few, and where they stand."""
+
+    places: NDArray[np.int32]
+    values: Floats
+
+    @classmethod
+    def of(cls, duals: Floats) -> Variables:
+        """Return what there is to send of variables."""
+        places = np.flatnonzero(duals)
+        return cls(places.astype(np.int32), duals[places])
+
+    def put(self, duals: Floats) -> None:
+        """Set variables to these, and all others to 0."""
+        duals[:] = 0
+        duals[self.places] = self.values
+
+
 class Block(NamedTuple):
     """The pairs of neighbouring labels.
 
@@ -46,14 +64,15 @@ class Block(NamedTuple):
     pairs : Pairs
         From 0.
     label_costs : ndarray of float32
-    duals, offsets : ndarray of float32
-        One number a pair; ``offsets`` may be empty.
+    duals : Variables
+    offsets : ndarray of float32
+        One number a pair, or none at all.
     """
 
     first: int
     pairs: Pairs
     label_costs: Floats
-    duals: Floats
+    duals: Variables
     offsets: Floats
 
 
@@ -78,7 +97,7 @@ class Blocks(Sequence[Block]):
             Pairs(ends - ends[0], self.pairs.rows[place], self.pairs.n_relevant[first:last]),
             self.problem.label_costs[first:last],
             # A copy: a block that is sent twice must start from the same variables.
-            self.duals[place].copy(),
+            Variables.of(self.duals[place]),
             offsets[place] if len(offsets) else offsets,
         )
 
@@ -120,8 +139,8 @@ class LabelBlocks:
 
         def take(number: int, result: list[Any]) -> None:
             first, last = bounds[number]
-            *solved[number], moved = result
-            duals[pairs.indptr[first] : pairs.indptr[last]] = moved
+            *solved[number], places, values = result
+            Variables(places, values).put(duals[pairs.indptr[first] : pairs.indptr[last]])
             if tick is not None:
                 tick(len(solved) / len(bounds))
 
@@ -214,8 +233,9 @@ def solve_block(
         offsets=block.offsets,
     )
     read_ahead((entries[1], numbers), entries[0], pairs.rows)
-    duals = np.array(block.duals)
+    duals = np.empty(len(pairs.rows), np.float32)
+    block.duals.put(duals)
     lengths, indices, values, bias = get_backend("cpu").solve_classifiers(
         problem, numbered, duals, n_features, 1
     )
-    return [lengths[first:], indices, values, bias[first:], duals]
+    return [lengths[first:], indices, values, bias[first:], *Variables.of(duals)]

@@ -34,7 +34,7 @@ class LocalEngine:
         """Start the parts."""
         values = [each.value for each in shared]
         tickets = [self._pool.submit(_measured, work, part, values) for part in parts]
-        return Batch(work, parts, shared, tickets, memory)
+        return Batch(work, parts, shared, tickets, memory, {})
 
     def gather(self, batch: Batch, done: Callable[[int, Any], None] | None = None) -> list[Any]:
         """Return what the parts have returned."""

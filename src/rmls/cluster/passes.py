@@ -11,7 +11,7 @@ from __future__ import annotations
 import uuid
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +24,7 @@ from rmls.cluster.merging import Merger, State, Touched
 from rmls.cluster.replicas import Moved, Part, forget, visit_shard
 from rmls.cluster.rows import SharedRows
 from rmls.kernels.arrays import LabelledRows, Objective, Params, Visits
+from rmls.kernels.backend import Passes
 from rmls.kernels.cpu.sgd.passes import VectorPasses
 
 # Merges of a pass for every shard, at least. Nodes that do not hear of each other correct the same
@@ -45,16 +46,80 @@ Tick = Callable[[float], None]
 
 
 @dataclass
+class PassRecord:
+    """What is kept of passes: their losses, and the parameters after the last of them.
+
+    Attributes
+    ----------
+    keeper : Keeper
+    name : str
+        What they are kept as.
+    params, accumulators : Params
+    """
+
+    keeper: Keeper
+    name: str
+    params: Params
+    accumulators: Params
+
+    def __post_init__(self) -> None:
+        self._measured: list[tuple[float, float]] = []
+        self._kept: list[NDArray[Any]] | None = None
+        self.n_begun = 0
+
+    def begin(self) -> tuple[float, float] | None:
+        """Return what a pass measured that was made before; the last one sets what was learned."""
+        number, self.n_begun = self.n_begun, self.n_begun + 1
+        if number == 0:
+            self._kept = self.keeper.get(self.name)
+        if self._kept is None:
+            return None
+        measured, *arrays = self._kept
+        if number == len(measured) - 1:
+            for array, found in zip((*self.params, *self.accumulators), arrays, strict=True):
+                array[...] = found
+            self._kept = None
+        self._measured.append((float(measured[number][0]), float(measured[number][1])))
+        return self._measured[-1]
+
+    def keep(self, loss: float, weight: float) -> tuple[float, float]:
+        """Keep a pass that was made; returns what it has measured."""
+        self._measured.append((loss, weight))
+        groups = (*self.params, *self.accumulators)
+        self.keeper.put(self.name, [np.array(self._measured), *groups])
+        return loss, weight
+
+
+@dataclass
+class KeptPasses:
+    """Passes that this process makes alone, as one machine does, and keeps."""
+
+    passes: Passes
+    record: PassRecord
+
+    def run(self, visits: Visits, tick: Tick | None = None) -> tuple[float, float]:
+        """Make the visits, unless they were made before."""
+        kept = self.record.begin()
+        if kept is not None:
+            return kept
+        measured = self.passes.run(visits, tick)
+        self.pull()
+        return self.record.keep(*measured)
+
+    def pull(self) -> None:
+        """Bring the parameters up to date."""
+        self.passes.pull()
+
+
+@dataclass
 class SpreadPasses:
     """Passes of RMLS on the nodes of a cluster; parameters are moved in place.
 
     Attributes
     ----------
     engine : Engine
-    keeper : Keeper
+    record : PassRecord
         Keeps the parameters after every pass.
-    name : str
-        What they are kept as.
     rows : SharedRows
         A node looks at those of its shard.
     bounds : ndarray of int64
@@ -62,22 +127,16 @@ class SpreadPasses:
     """
 
     engine: Engine
-    keeper: Keeper
-    name: str
+    record: PassRecord
     rows: SharedRows
     bounds: NDArray[np.int64]
-    params: Params
-    accumulators: Params
     objective: Objective
     batch_size: int
     max_feature_norm: float | None
-    n_done: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self._objective = self.engine.share(self.objective)
-        self._measured: list[tuple[float, float]] = []
-        self._kept: list[NDArray[Any]] | None = None
-        self._state = State(self.params, self.accumulators)
+        self._state = State(self.record.params, self.record.accumulators)
         self._touches = count_touches(self.rows, self.objective)
         self._memory = COPIES_A_NODE * self._state.nbytes
         self._mergers = [Merger(*pair) for pair in self._state.pairs()]
@@ -100,8 +159,7 @@ class SpreadPasses:
 
     def run(self, visits: Visits, tick: Tick | None = None) -> tuple[float, float]:
         """Make the visits; returns the summed loss and weight of those that were measured."""
-        number, self.n_done = self.n_done, self.n_done + 1
-        kept = self._take_up(number)
+        kept = self.record.begin()
         if kept is not None:
             return kept
         losses: list[tuple[float, float]] = []
@@ -123,8 +181,7 @@ class SpreadPasses:
             if tick is not None:
                 tick(done)
         loss, weight = (float(total) for total in np.sum(losses, axis=0))
-        self._keep(loss, weight)
-        return loss, weight
+        return self.record.keep(loss, weight)
 
     def _share_state(self) -> list[Shared]:
         """Return the last whole state that nodes were sent, and all that has moved since."""
@@ -148,7 +205,7 @@ class SpreadPasses:
         n_visits, n_shards = len(visits.rows), len(self.bounds)
         shards = np.searchsorted(self.bounds, visits.rows, side="right")
         own = [np.flatnonzero(shards == shard) for shard in range(n_shards)]
-        least = n_shards * (FIRST_PIECES if self.n_done == 1 else PIECES)
+        least = n_shards * (FIRST_PIECES if self.record.n_begun == 1 else PIECES)
         crowded = int(self._touches / (MAX_TOUCHES * n_shards))
         n_pieces = min(max(least, crowded), n_visits)
         for first, last in pairwise(np.linspace(0, 1, n_pieces + 1).tolist()):
@@ -175,25 +232,6 @@ class SpreadPasses:
     def _cut_at(self, n_visits: int, share: float) -> int:
         n_batches = -(-n_visits // self.batch_size)
         return min(round(n_batches * share) * self.batch_size, n_visits)
-
-    def _take_up(self, number: int) -> tuple[float, float] | None:
-        """Return what a pass measured that was made before; the last one sets what was learned."""
-        if number == 0:
-            self._kept = self.keeper.get(self.name)
-        if self._kept is None:
-            return None
-        measured, *arrays = self._kept
-        if number == len(measured) - 1:
-            for array, found in zip((*self.params, *self.accumulators), arrays, strict=True):
-                array[...] = found
-            self._kept = None
-        self._measured.append((float(measured[number][0]), float(measured[number][1])))
-        return self._measured[-1]
-
-    def _keep(self, loss: float, weight: float) -> None:
-        self._measured.append((loss, weight))
-        groups = (*self.params, *self.accumulators)
-        self.keeper.put(self.name, [np.array(self._measured), *groups])
 
 
 def count_touches(rows: SharedRows, objective: Objective) -> float:

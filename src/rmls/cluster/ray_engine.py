@@ -36,12 +36,14 @@ LOOK = 2.0
 
 
 class RayEngine:
-    """Workers of a Ray cluster."""
+    """Workers of a Ray cluster; ``n_cores`` of them at most work at a time."""
 
-    def __init__(self, ray: Any, owned: bool) -> None:
+    def __init__(self, ray: Any, owned: bool, n_cores: int) -> None:
         self._ray, self._owned = ray, owned
         self.usage = current_usage()
         self.n_workers = require_workers(ray)
+        # More workers than cores would only push each other out of the caches.
+        self._at_once = n_cores if n_cores < self.n_workers else AHEAD * self.n_workers
         self._numbers = itertools.count()
         self._task = ray.remote(run_task)
         self._lost = _kinds_of_loss(ray)
@@ -55,8 +57,7 @@ class RayEngine:
         """Join the cluster at an address, and look whether its nodes can do the work."""
         ray, owned = join(address)
         try:
-            check_nodes(ray, see)
-            return cls(ray, owned)
+            return cls(ray, owned, check_nodes(ray, see))
         except BaseException:
             if owned:
                 ray.shutdown()
@@ -75,10 +76,9 @@ class RayEngine:
         """Announce the parts; the first of them are started."""
         nodes = [node for node in self._ray.nodes() if node["Alive"]]
         _require_memory(nodes, memory)
-        batch = Batch(work, parts, shared, [], memory)
-        homes = self._find_homes(batch, nodes)
-        for number in range(min(len(parts), AHEAD * self.n_workers)):
-            batch.tickets.append(self._start(batch, number, homes.get(number)))
+        batch = Batch(work, parts, shared, [], memory, self._find_homes(work, len(parts), nodes))
+        for number in range(min(len(parts), self._at_once)):
+            batch.tickets.append(self._start(batch, number))
         return batch
 
     def gather(self, batch: Batch, done: Callable[[int, Any], None] | None = None) -> list[Any]:
@@ -94,23 +94,25 @@ class RayEngine:
         if self._owned:
             self._ray.shutdown()
 
-    def _find_homes(self, batch: Batch, nodes: list[Any]) -> dict[int, str]:
+    def _find_homes(
+        self, work: Callable[..., Any], n_parts: int, nodes: list[Any]
+    ) -> dict[int, str]:
         """Return the nodes that had these parts last time, where each has room for its own.
 
         Work that comes in rounds, a part for every worker or fewer, finds there what it has kept.
         """
-        if len(batch.parts) > self.n_workers:
+        if n_parts > self.n_workers:
             return {}
         free = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}
         homes = {}
-        for number in range(len(batch.parts)):
-            home = self._homes.get((batch.work, number), "")
+        for number in range(n_parts):
+            home = self._homes.get((work, number), "")
             if free.get(home, 0):
                 free[home] -= 1
                 homes[number] = home
         return homes
 
-    def _start(self, batch: Batch, number: int, home: str | None = None) -> tuple[Any, int]:
+    def _start(self, batch: Batch, number: int, *, again: bool = False) -> tuple[Any, int]:
         packed = pack(batch.parts[number])
         references = [each.value for each in batch.shared]
         announced = batch.memory + ROOM if batch.memory else None
@@ -118,11 +120,20 @@ class RayEngine:
             num_cpus=1,
             memory=announced,
             max_retries=0,
-            scheduling_strategy=self._place(home, soft=True) if home else None,
+            scheduling_strategy=self._where(batch, None if again else batch.homes.get(number)),
         )
         # Ray sends small ones with the task, and puts large ones into shared memory by itself.
         sent = (packed.rest, *packed.arrays)
         return task.remote(batch.work, batch.memory, sent, *references), packed.n_bytes
+
+    def _where(self, batch: Batch, home: str | None) -> Any:
+        """Return where a part should run: at home, or where it comes in rounds, apart from others.
+
+        Not at home where it was lost, or takes long.
+        """
+        if home is not None:
+            return self._place(home, soft=True)
+        return "SPREAD" if len(batch.parts) <= self.n_workers else "DEFAULT"
 
 
 class _Gathering:
@@ -196,7 +207,7 @@ class _Gathering:
                 "at the memory of the nodes, and go on with --resume."
             ) from error
         self.engine.usage.repeated += 1
-        self._note(number, self.engine._start(self.batch, number))
+        self._note(number, self.engine._start(self.batch, number, again=True))
 
     def _double(self) -> None:
         """Give parts that take long to a second worker, where one is idle."""
@@ -208,7 +219,7 @@ class _Gathering:
             late = time.monotonic() - started > max(STRAGGLES * usual, STRAGGLES_SECONDS)
             if usual and late and numbers.count(number) == 1:
                 self.engine.usage.doubled += 1
-                self._note(number, self.engine._start(self.batch, number))
+                self._note(number, self.engine._start(self.batch, number, again=True))
 
 
 def run_task(

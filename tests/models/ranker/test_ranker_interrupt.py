@@ -89,7 +89,7 @@ def test_vectors_rank_alone_before_there_are_classifiers(
     way: str, stage: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     owner, name = {
-        "shortlists": (Proposer, "propose_all"),
+        "shortlists": (Proposer, "list_all"),
         "classifiers": (ClassifierTrainer, "solve"),
     }[stage]
     interrupt(monkeypatch, owner, name)

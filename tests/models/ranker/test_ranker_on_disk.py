@@ -177,6 +177,6 @@ def test_memory_may_be_limited_by_the_user(monkeypatch, tmp_path):
     from rmls.models.shared.training_set import read_training_set
 
     rows = read_training_set(model, data, None)
-    for room, wanted in ((None, False), (10**9, False), (10**6, True)):
+    for room, wanted in ((None, False), (10**9, False), (10**5, True)):
         seen.append(room)
         assert on_disk.needs_disk(model, rows) is wanted

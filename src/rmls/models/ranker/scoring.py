@@ -27,8 +27,8 @@ Floats = NDArray[np.float32]
 
 # Where longer lists pay, and how many pairs they may make (docs/research/ranker.md).
 ENOUGH_RECALL, MAX_LONG_PAIRS = 0.85, 10_000_000
-# A listed label and its score, and its place, row and dual variable among the pairs.
-PAIR_BYTES = 28
+# A listed label, and its place, row and dual variable among the pairs.
+PAIR_BYTES = 24
 # A further source may fill this part of a list: the other labels are those of the vectors.
 FOUND_PART = 5
 
@@ -45,10 +45,6 @@ class Shortlists:
 
     labels: NDArray[np.int32]
     scores: NDArray[np.float32]
-
-    def take(self, rows: NDArray[np.int64]) -> Shortlists:
-        """Return the lists of some rows."""
-        return Shortlists(self.labels[rows], self.scores[rows])
 
 
 @dataclass(frozen=True)
@@ -123,30 +119,37 @@ class Proposer:
         for_blocks(work, len(labels), self.index.block_rows, n_threads)
         return found
 
-    def propose_all(
+    def propose_all(self, rows: Rows, n_threads: int) -> Shortlists:
+        """Return the best labels of many normalised rows, block by block."""
+        return self.list_all(rows, np.arange(rows.X.shape[0]), n_threads)[1]
+
+    def list_all(
         self,
         rows: Rows,
+        scored: NDArray[np.int64],
         n_threads: int,
         tick: Callable[[float], None] | None = None,
         zeros: Callable[..., Any] = np.zeros,
-    ) -> Shortlists:
-        """Return the best labels of many normalised rows, block by block, in arrays of ``zeros``.
+    ) -> tuple[NDArray[np.int32], Shortlists]:
+        """Return the best labels of many rows, in an array of ``zeros``, and scores of some rows.
 
-        ``tick`` is called with the share of the rows that is done, from any thread.
+        ``scored`` are their numbers, which rise. ``tick`` is told the share of rows that is done.
         """
         shape = (int(rows.X.shape[0]), self.size)
-        found = Shortlists(zeros(shape, np.int32), zeros(shape, np.float32))
+        labels, scores = zeros(shape, np.int32), np.empty((len(scored), self.size), np.float32)
         done: list[int] = []
 
         def work(start: int, stop: int) -> None:
             part = self.propose(rows.part(start, stop))
-            found.labels[start:stop], found.scores[start:stop] = part.labels, part.scores
+            labels[start:stop] = part.labels
+            wanted = slice(*np.searchsorted(scored, (start, stop)))
+            scores[wanted] = part.scores[scored[wanted] - start]
             done.append(stop - start)
             if tick is not None:
                 tick(sum(done) / shape[0])
 
         for_blocks(work, shape[0], self.index.block_rows, n_threads)
-        return found
+        return labels, Shortlists(labels[scored], scores)
 
 
 @dataclass(frozen=True)

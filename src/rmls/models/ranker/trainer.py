@@ -44,6 +44,8 @@ FEW_ROWS, FEW_ADDED = 100, 0.11
 DEFAULT_COST_POWER = 0.25
 
 Tick = Callable[[float], None]
+# Labels of all rows, and with scores those of the rows that are held out.
+Listed: TypeAlias = tuple[NDArray[np.int32], Shortlists]
 Trained: TypeAlias = "tuple[Stages, ClassifierTrainer, Shortlists]"
 
 
@@ -101,9 +103,9 @@ class StageTrainer:
         """
         try:
             # First of all the model that is kept.
-            self.stages, self.classifiers, listed = self._train(data, keeps=True)
+            self.stages, self.classifiers, found = self._train(data, keeps=True)
             if len(data.held_out):
-                return self._learn_rest(data, self.stages, self.classifiers, listed)
+                return self._learn_rest(data, self.stages, self.classifiers, found)
             if n_folds:
                 return self.stages, self._cross_fit(data, n_folds)
             return self.stages, self.score(self.stages, data)
@@ -113,13 +115,13 @@ class StageTrainer:
             return keep_best(self, data, n_folds)
 
     def _learn_rest(
-        self, data: TrainingSet, stages: Stages, classifiers: ClassifierTrainer, listed: Shortlists
+        self, data: TrainingSet, stages: Stages, classifiers: ClassifierTrainer, found: Shortlists
     ) -> tuple[Stages, HeldOut]:
         """Score the held-out rows, then learn from them as well.
 
         The classifiers take up their solution; the vectors stay as they are.
         """
-        self.parts = [self.score(stages, data.left_out, listed.take(data.held_out))]
+        self.parts = [self.score(stages, data.left_out, found)]
         with self.stage("weights"), stage("held-out rows") as shown:
             # A rare label must not lose its few rows: those held out are learned in the end.
             weights = classifiers.solve(np.ones(data.n_rows, dtype=bool), shown.tick)
@@ -169,25 +171,24 @@ class StageTrainer:
                 self._require_memory(data)
                 proposer = replace(proposer, size=self.size)
             shown.tick(0.0, f"{data.n_rows:,} rows")
-            # The labels a row proposes without having them are the hard negatives: n x size pairs,
-            # not n x m.
-            listed = self._propose_all(proposer, data, shown.tick)
+            # Labels that a row proposes and has not are hard negatives: n x size pairs, not n x m.
+            listed, found = self._propose_all(proposer, data, shown.tick)
         with self.stage("weights"), stage("classifiers") as shown:
             shown.tick(0.0, f"{data.n_labels:,} labels")
-            classifiers = self._lay_out_pairs(data, listed.labels, vectors)
+            classifiers = self._lay_out_pairs(data, listed, vectors)
             # Held-out rows are among the pairs at cost 0; the second solve only switches them on.
             used = ~np.isin(np.arange(data.n_rows), data.held_out)
             weights = classifiers.solve(used, shown.tick)
             stages = Stages(proposer, weights, recall, scaled_positives(data))
-        return stages, classifiers, listed
+        return stages, classifiers, found
 
     # Where the work of a stage is done: here, or on a cluster (`spread`).
 
     def _start(self, *given: Any) -> Training:
         return Training.of(*given)
 
-    def _propose_all(self, proposer: Proposer, data: TrainingSet, tick: Tick) -> Shortlists:
-        return proposer.propose_all(Rows.of(data), self.n_threads, tick, data.zeros)
+    def _propose_all(self, proposer: Proposer, data: TrainingSet, tick: Tick) -> Listed:
+        return proposer.list_all(Rows.of(data), data.held_out, self.n_threads, tick, data.zeros)
 
     def _lay_out_pairs(
         self, data: TrainingSet, listed: NDArray[np.int32], vectors: Vectors
@@ -348,9 +349,8 @@ class ClassifierTrainer:
         self._solved = rows.copy()
         if len(labels):
             duals = self.duals[places]
-            found = self._solve(problem, pairs, duals, tick)
+            self._weights.put(labels, self._solve(problem, pairs, duals, tick))
             self.duals[places] = duals
-            self._weights.put(labels, found)
         return self._weights.by_feature(self.data.n_features)
 
     def _solve(self, problem: Problem, pairs: Pairs, duals: Any, tick: Any) -> Any:

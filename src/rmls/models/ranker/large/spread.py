@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rmls.cluster import Engine, Keeper, current_keeper, open_cluster
-from rmls.cluster.engine import LOCAL, check_address
+from rmls.cluster import Keeper, current_keeper, open_cluster
+from rmls.cluster.engine import check_address
 from rmls.cluster.labels import LabelBlocks
-from rmls.cluster.passes import SpreadPasses, count_touches, paying_shards, shard_bounds
+from rmls.cluster.passes import (
+    KeptPasses,
+    PassRecord,
+    SpreadPasses,
+    count_touches,
+    paying_shards,
+    shard_bounds,
+)
 from rmls.cluster.rows import SharedRows
 from rmls.core.disk.mapping import find_parts
 from rmls.core.errors import InputError
@@ -28,10 +34,11 @@ from rmls.core.sparse import over_arrays
 from rmls.core.version import VERSION
 from rmls.kernels.arrays import Pairs, Problem
 from rmls.kernels.backend import Vectors
+from rmls.models.ranker.archive import feature_numbers
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages
 from rmls.models.ranker.sources import Rows
-from rmls.models.ranker.trainer import ClassifierTrainer, StageTrainer
+from rmls.models.ranker.trainer import ClassifierTrainer, Listed, StageTrainer, Trained
 from rmls.models.rmls.sampling import bound_batch
 from rmls.models.rmls.sgd import Settled, Sgd, Training
 from rmls.models.shared.progress import stage
@@ -60,7 +67,6 @@ class SpreadTrainer(StageTrainer):
     cluster: str = ""
     n_shards: int = field(default=1, init=False)
     number: int = field(default=0, init=False)
-    _alone: SharedRows | None = field(default=None, init=False)
 
     def fit(self, data: TrainingSet, n_folds: int) -> tuple[Stages, HeldOut]:
         """Train both stages while the nodes are there."""
@@ -70,9 +76,7 @@ class SpreadTrainer(StageTrainer):
             see.append(str(data.scratch.folder))
         if store is not None:
             see.append(str(store[0][0].path))
-        with ExitStack() as opened:
-            self.engine: Engine = opened.enter_context(open_cluster(self.cluster, see))
-            self._opened, self._alone = opened, None
+        with open_cluster(self.cluster, see) as self.engine:
             self.keeper: Keeper = keeper
             self.n_shards = keeper.settle(self._describe(data), self.engine.n_workers)
             self.shared = SharedRows(self.engine, data.X, data.Y, data.dense)
@@ -95,9 +99,7 @@ class SpreadTrainer(StageTrainer):
             "data": [*shape, content],
         }
 
-    def _train(
-        self, data: TrainingSet, *, keeps: bool = False
-    ) -> tuple[Stages, ClassifierTrainer, Shortlists]:
+    def _train(self, data: TrainingSet, *, keeps: bool = False) -> Trained:
         self.number += 1
         return super()._train(data, keeps=keeps)
 
@@ -110,46 +112,41 @@ class SpreadTrainer(StageTrainer):
         if n_shards < self.n_shards and self.number == 1:
             with stage("shards") as shown:
                 shown.tick(1.0, f"vectors on {n_shards} of {self.n_shards} workers: {FEW_SHARDS}")
-        rows = self.shared if n_shards > 1 else self._rows_here()
+        name = f"vectors-{self.number}-{options.random_state}"
+        record = PassRecord(self.keeper, name, state.params, state.accumulators)
+        if n_shards == 1:
+            # Nothing travels, and the vectors are those of one machine to the last bit.
+            alone = super()._start(options, state, settled, data)
+            return replace(alone, passes=KeptPasses(alone.passes, record))
         passes = SpreadPasses(
-            rows.engine,
-            self.keeper,
-            f"vectors-{self.number}-{options.random_state}",
-            rows,
+            self.engine,
+            record,
+            self.shared,
             shard_bounds(int(data.X.shape[0]), n_shards),
-            state.params,
-            state.accumulators,
             settled.objective,
             batch_size,
             options.max_feature_norm,
         )
         return Training(passes, data, state, batch_size, options.redraw)
 
-    def _rows_here(self) -> SharedRows:
-        """Return the rows for passes that this process makes alone: nothing travels."""
-        if self._alone is None:
-            engine = self._opened.enter_context(open_cluster(f"{LOCAL}:1"))
-            self._alone = replace(self.shared, engine=engine, _shared={})
-        return self._alone
-
     def _propose_all(
         self,
         proposer: Proposer,
         data: TrainingSet,
         tick: Callable[[float], None],
-    ) -> Shortlists:
-        """Return the lists of all rows."""
+    ) -> Listed:
+        """Return the labels of all rows; scores travel of those that are held out."""
         n_rows, step = data.n_rows, proposer.index.block_rows
         # Products of matrices are the same for blocks that begin where those of one machine do.
         wanted = -(-n_rows // (BLOCKS_A_WORKER * self.n_shards * step)) * step
         blocks = cut_blocks(n_rows, wanted)
-        shape = (n_rows, proposer.size)
-        found = Shortlists(data.zeros(shape, np.int32), data.zeros(shape, np.float32))
+        labels = data.zeros((n_rows, proposer.size), np.int32)
+        scores = np.empty((len(data.held_out), proposer.size), np.float32)
+        held = [slice(*np.searchsorted(data.held_out, block)) for block in blocks]
         n_done: list[int] = []
 
         def take(number: int, part: Any) -> None:
-            place = slice(*blocks[number])
-            found.labels[place], found.scores[place] = part
+            labels[slice(*blocks[number])], scores[held[number]] = part
             n_done.append(number)
             tick(len(n_done) / len(blocks))
 
@@ -165,12 +162,18 @@ class SpreadTrainer(StageTrainer):
             take(missing[place], part)
 
         rows = self.shared
-        shared = (rows.entries, rows.columns, rows.beside, self.engine.share(proposer))
-        parts = [(*blocks[number], data.n_features) for number in missing]
+        # Classifiers want the numbers of features in a type of their own, so that these travel; of
+        # rows on disk nothing does.
+        columns = rows.columns if data.scratch else rows.numbers(feature_numbers(data.X))
+        shared = (rows.entries, columns, rows.beside, self.engine.share(proposer))
+        parts = [
+            (*blocks[number], data.n_features, data.held_out[held[number]] - blocks[number][0])
+            for number in missing
+        ]
         longest = max((stop - start for start, stop in blocks), default=0)
         memory = LISTED_BYTES * longest * proposer.size
         self.engine.gather(self.engine.map(propose_block, parts, *shared, memory=memory), done)
-        return found
+        return labels, Shortlists(labels[data.held_out], scores)
 
     def _list_name(self, number: int) -> str:
         return f"lists-{self.number}-{number:05d}"
@@ -204,17 +207,22 @@ class SpreadClassifiers(ClassifierTrainer):
 
 
 def propose_block(
-    part: tuple[int, int, int],
+    part: tuple[int, int, int, NDArray[np.int64]],
     entries: tuple[NDArray[np.int64], NDArray[np.float32]],
-    columns: NDArray[np.int32],
+    columns: NDArray[Any],
     dense: NDArray[np.float32] | None,
     proposer: Proposer,
 ) -> list[NDArray[Any]]:
-    """Return the best labels of some rows, and their scores."""
-    start, stop, n_features = part
-    X = over_arrays(entries[1], columns, entries[0], n_features)
-    found = proposer.propose_all(Rows(X, dense).part(start, stop), 1)
-    return [found.labels, found.scores]
+    """Return the best labels of some rows, in two bytes where these hold them, and some scores."""
+    start, stop, n_features, scored = part
+    ends = entries[0][start : stop + 1]
+    place = slice(ends[0], ends[-1])
+    own = columns[place].astype(np.int32, copy=False)
+    X = over_arrays(entries[1][place], own, ends - ends[0], n_features)
+    rows = Rows(X, None if dense is None else dense[start:stop])
+    labels, found = proposer.list_all(rows, scored, 1)
+    narrow = np.uint16 if proposer.vectors.n_labels <= 1 << 16 else np.int32
+    return [labels.astype(narrow), found.scores]
 
 
 def check_cluster(model: Any) -> None:
