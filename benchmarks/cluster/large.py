@@ -1,11 +1,13 @@
 """Train on rows of a store, and label them, on nodes under a limit of memory.
 
     python benchmarks/cluster/large.py --gigabytes 50 --limit 6GB [--folder FOLDER] [--copied]
+    python benchmarks/cluster/large.py --gigabytes 20 --limit 4GB --nodes 0
 
-Rows are generated into a store, in the order and scale that a training wants: they are not copied,
-and the disk has to hold them once. With ``--copied`` they are in the order of their numbers and
-counts instead of unit length, and the training copies them. Memory is what is private to a process:
-pages of mapped files belong to the cache of the system.
+With ``--nodes 0`` this process does all by itself, on one thread and without Ray. Rows are written
+into a store, in the order and scale that a training wants: they are not copied, and the disk has to
+hold them once. With ``--copied`` they are in the order of their numbers and counts instead of unit
+length, and the training copies them. Memory is what is private to a process: pages of mapped files
+belong to the cache of the system.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -111,11 +115,12 @@ def label_rows(part: tuple[int, int], model: str, rows: str) -> np.ndarray[Any, 
     return np.asarray(rmls.load_once(model).rank(slice_rows(store.X, *part), 3).labels)
 
 
-def train(root: Path, address: str, peaks: Peaks) -> None:
+def train(root: Path, address: str | None, peaks: Peaks) -> None:
     """Train on the store, and save the model."""
     meter, began = Meter(), time.monotonic()
     given = {"max_iter": 1, "shortlist_size": 4, "cluster": address}
-    with watching() as usage, keeping(root / "parts"):
+    kept = keeping(root / "parts") if address else nullcontext()
+    with watching() as usage, kept:
         model = RMLSRanker(16, **given).fit(open_store(root / "rows"))
     nodes = usage.nodes.values()
     disk = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
@@ -133,8 +138,8 @@ def train(root: Path, address: str, peaks: Peaks) -> None:
     model.save(root / "model")
 
 
-def label(root: Path, address: str, n_rows: int, peaks: Peaks) -> None:
-    """Label every row on the nodes, and say how many of the best labels are right."""
+def label(root: Path, address: str | None, n_rows: int, peaks: Peaks) -> None:
+    """Label every row, and say how many of the best labels are right."""
     meter, began, right = Meter(), time.monotonic(), []
     Y = open_store(root / "rows").Y.tocsr()
     starts = range(0, n_rows, LABELLED_ROWS)
@@ -145,7 +150,7 @@ def label(root: Path, address: str, n_rows: int, peaks: Peaks) -> None:
         best = np.reshape(labels, (last - first, 3))[:, 0]
         right.append(int(np.asarray(Y[np.arange(first, last), best]).sum()))
 
-    with open_cluster(address) as engine:
+    with open_cluster(address or "local:1") as engine:
         shared = [engine.share(str(root / name)) for name in ("model", "rows")]
         # Without a bound: the store is mapped by the part, and mapped files would count.
         engine.gather(engine.map(label_rows, parts, *shared), count)
@@ -158,6 +163,21 @@ def label(root: Path, address: str, n_rows: int, peaks: Peaks) -> None:
     )
 
 
+@contextmanager
+def nodes(n_nodes: int, memory: int) -> Iterator[str | None]:
+    """Yield the address of so many nodes, or None where there are none."""
+    if not n_nodes:
+        yield None
+        return
+    import ray
+
+    cluster = start(n_nodes, memory)
+    ray.init(address=cluster.address, log_to_driver=False)
+    yield cluster.address
+    ray.shutdown()
+    cluster.shutdown()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabytes", type=float, default=50.0)
@@ -166,22 +186,17 @@ def main() -> None:
     parser.add_argument("--copied", action="store_true")
     parser.add_argument("--nodes", type=int, default=2)
     options = parser.parse_args()
-    import ray
-
     root = Path(options.folder or tempfile.mkdtemp())
     n_rows, began = int(options.gigabytes * 1e9 / (8 * WORDS)), time.monotonic()
     if not is_store(root / "rows"):
         write_rows(root / "rows", n_rows, options.copied)
     say(gigabytes=options.gigabytes, rows=n_rows, written=round(time.monotonic() - began))
     os.environ["RMLS_MEMORY"], os.environ["RMLS_SCRATCH"] = options.limit, str(root)
-    cluster = start(options.nodes, read_size("--limit", options.limit))
-    ray.init(address=cluster.address, log_to_driver=False)
-    peaks = Peaks()
-    train(root, cluster.address, peaks)
-    label(root, cluster.address, n_rows, peaks)
+    with nodes(options.nodes, read_size("--limit", options.limit)) as address:
+        peaks = Peaks()
+        train(root, address, peaks)
+        label(root, address, n_rows, peaks)
     say(limit=options.limit, nodes=options.nodes, copied=options.copied, **versions())
-    ray.shutdown()
-    cluster.shutdown()
     for left in ("parts", "model", *(() if options.folder else ("",))):
         shutil.rmtree(root / left, ignore_errors=True)
 

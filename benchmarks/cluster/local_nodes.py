@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import ray  # noqa: F401  # psutil comes with it
+
 from rmls.models.ranker.large import spread
 
 STORE = 300 << 20
