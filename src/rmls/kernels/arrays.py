@@ -114,12 +114,14 @@ class Leading(NamedTuple):
     """Label vectors cut to their leading directions, with the bias as the last number.
 
     ``labels`` is whose they are: those that score well on average come first. A row is cut by the
-    product with ``rows``.
+    product with ``rows``. Of labels with the same vector the first one is there; ``following`` is
+    the next of them for every label, -1 behind the last, and empty where all vectors differ.
     """
 
     rows: np.ndarray
     vectors: np.ndarray
     labels: np.ndarray
+    following: np.ndarray
 
 
 class Problem(NamedTuple):

@@ -6,6 +6,10 @@ from scipy import sparse
 
 from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
 from rmls.kernels.cpu.linalg.select import (
+    _key,
+    _label_of,
+    _score_of,
+    _sort_by_label,
     best_by_bucket,
     best_of_rows,
     offer_scores,
@@ -275,3 +279,20 @@ def test_listed_labels_are_ranked_and_ties_go_to_the_lower_label(distinct, k):
     order = np.lexsort((listed, -scores))[:, :k]
     np.testing.assert_array_equal(labels_out, np.take_along_axis(listed, order, axis=1))
     np.testing.assert_array_equal(scores_out, np.take_along_axis(scores, order, axis=1))
+
+
+@pytest.mark.parametrize("spread", ["even", "crowded", "few", "all in one bucket"])
+def test_keys_are_sorted_by_label_however_labels_are_spread(spread):
+    rng = np.random.default_rng(0)
+    labels = {
+        "even": rng.permutation(30_000)[:150],
+        "crowded": np.append(rng.permutation(400)[:149], 2**30),
+        "few": rng.permutation(40),
+        "all in one bucket": rng.permutation(200) + 2**30,
+    }[spread]
+    scores = rng.normal(size=len(labels)).astype(np.float32)
+    keys = np.array([_key(score, label) for score, label in zip(scores, labels, strict=True)])
+    _sort_by_label(keys, np.empty_like(keys))
+    order = np.argsort(labels)
+    assert [_label_of(key) for key in keys] == labels[order].tolist()
+    np.testing.assert_array_equal(np.float32([_score_of(key) for key in keys]), scores[order])

@@ -101,7 +101,7 @@ def make_leaning_vectors(n_labels: int, k: int = 64, seed: int = 0) -> tuple[Vec
 
 def test_all_directions_together_give_the_scores_of_before() -> None:
     vectors, hidden = make_leaning_vectors(500)
-    leading = LeadingIndex.fit(vectors, hidden, 64).leading
+    leading = next(LeadingIndex.fit(vectors, hidden, [64])).leading
     cut = np.column_stack([hidden @ leading.rows, np.ones(len(hidden))])
     scores = cut @ leading.vectors.T
     np.testing.assert_allclose(scores, vectors.scores(hidden)[:, leading.labels], atol=1e-2)
@@ -110,7 +110,7 @@ def test_all_directions_together_give_the_scores_of_before() -> None:
 def test_leading_directions_keep_more_of_the_scores_than_any_others() -> None:
     vectors, hidden = make_leaning_vectors(500)
     products = hidden @ vectors.params.L.T
-    leading = LeadingIndex.fit(vectors, hidden, 8).leading
+    leading = next(LeadingIndex.fit(vectors, hidden, [8])).leading
     ours = np.empty_like(products)
     ours[:, leading.labels] = hidden @ leading.rows @ leading.vectors[:, :-1].T
     left, values, right = np.linalg.svd(products, full_matrices=False)
@@ -123,7 +123,7 @@ def test_a_search_by_leading_directions_gives_true_scores_in_the_order_of_labels
     n_labels: int,
 ) -> None:
     vectors, hidden = make_leaning_vectors(n_labels)
-    index = LeadingIndex.fit(vectors, hidden, 31)
+    index = next(LeadingIndex.fit(vectors, hidden, [31]))
     for k in {1, min(9, n_labels), n_labels}:
         labels, scores = index.search(hidden, k)
         wanted = np.take_along_axis(vectors.scores(hidden), labels.astype(np.int64), axis=1)
@@ -136,7 +136,7 @@ def test_a_search_by_leading_directions_gives_true_scores_in_the_order_of_labels
 
 def test_a_row_at_a_time_is_searched_as_many_are() -> None:
     vectors, hidden = make_leaning_vectors(5000)
-    index = LeadingIndex.fit(vectors, hidden, 31)
+    index = next(LeadingIndex.fit(vectors, hidden, [31]))
     together = best_labels(index, hidden, 20)
     alone = np.vstack([best_labels(index, hidden[row : row + 1], 20) for row in range(50)])
     assert_same_lists(alone, together[:50], vectors.scores(hidden[:50]))
@@ -161,7 +161,7 @@ def test_where_no_direction_leads_all_are_searched() -> None:
 def test_rows_that_are_all_alike_can_be_searched() -> None:
     vectors, hidden = make_leaning_vectors(5000)
     hidden[:] = hidden[0]
-    index = LeadingIndex.fit(vectors, hidden, 31)
+    index = next(LeadingIndex.fit(vectors, hidden, [31]))
     assert_same_lists(
         best_labels(index, hidden, 20),
         best_labels(ExactIndex(vectors), hidden, 20),

@@ -30,10 +30,6 @@ from rmls.kernels.cpu.linalg.products import multiply_rows, products_at
 from rmls.kernels.cpu.linalg.select import (
     best_by_bucket,
     best_of_rows,
-    offer_scores,
-    room_for,
-    take_best,
-    take_best_again,
 )
 from rmls.kernels.cpu.ranker.dual import solve_labels
 from rmls.kernels.cpu.ranker.listed import (
@@ -45,11 +41,11 @@ from rmls.kernels.cpu.ranker.listed import (
     score_listed,
 )
 from rmls.kernels.cpu.ranker.update import update_labels
+from rmls.kernels.cpu.selection import SAMPLE, CpuSelection, guess_scores, make_tables
 from rmls.kernels.cpu.sgd.alias import build_alias
 from rmls.kernels.cpu.sgd.arithmetic import slopes_of_scores
 from rmls.kernels.cpu.sgd.passes import VectorPasses
 
-TILE_LABELS, TILE_ROWS = 1024, 32
 # Up to so many labels the best of a row are found by buckets; scores of a tile of rows.
 BUCKET_LABELS, TILE_SCORES = 4096, 1 << 18
 SCORED_ROWS = 1024
@@ -130,7 +126,7 @@ class CpuBackend:
         self, hidden: Floats, vectors: Floats, bias: Floats, k: int
     ) -> tuple[Labels, Floats]:
         """Return the same where there are few labels: all scores of some rows are a tile."""
-        labels, best = _tables(len(hidden), k)
+        labels, best = make_tables(len(hidden), k)
         size = max(1, TILE_SCORES // len(vectors))
         for start, stop in cut_blocks(len(hidden), size):
             scores = self.scores(hidden[start:stop], vectors, bias)
@@ -142,11 +138,19 @@ class CpuBackend:
         self, hidden: Floats, vectors: Floats, bias: Floats, leading: Leading, k: int
     ) -> tuple[Labels, Floats]:
         """Return the best labels of every row, of those with the best scores by a cut vector."""
-        found = CpuSelection(len(hidden), min(TRIED * k, len(vectors)))
+        n_tried = min(TRIED * k, len(leading.labels))
         cut = np.ones((len(hidden), leading.vectors.shape[1]), np.float32)
         np.matmul(hidden, leading.rows, out=cut[:, :-1])
+        found = CpuSelection(len(hidden), n_tried)
+        if len(leading.labels) >= 2 * SAMPLE:
+            found.expect(guess_scores(cut, leading, n_tried))
         found.offer_all(lambda part: cut @ leading.vectors[part].T, leading.labels)
-        return found.take_again(k, hidden, vectors, bias)
+        rows = found.rows_below(min(k, n_tried))
+        if len(rows):
+            # Too much was expected of these: they look at all labels once more.
+            found.expect(np.float32(-np.inf), rows)
+            found.offer_all(lambda part: cut[rows] @ leading.vectors[part].T, leading.labels, rows)
+        return found.take_again(k, hidden, vectors, bias, leading.following)
 
     def select(self, n_rows: int, k: int) -> CpuSelection:
         """Return an empty memory of the best ``k`` labels of some rows."""
@@ -154,7 +158,7 @@ class CpuBackend:
 
     def best_of_rows(self, scores: Floats, k: int, n_threads: int) -> tuple[Labels, Floats]:
         """Return the best columns of every row of a table, best first."""
-        labels, best = _tables(len(scores), k)
+        labels, best = make_tables(len(scores), k)
         # Less than two rows a thread are not worth a pool.
         size = max(2, -(-len(scores) // n_threads))
 
@@ -321,7 +325,7 @@ class CpuBackend:
 
     def rank_lists(self, listed: Labels, scores: Floats, k: int) -> tuple[Labels, Floats]:
         """Return the best of the listed labels of every row, best first."""
-        labels, best = _tables(len(listed), k)
+        labels, best = make_tables(len(listed), k)
         rank_listed(listed, scores, labels, best)
         return labels, best
 
@@ -330,43 +334,6 @@ class CpuBackend:
         out = np.zeros(listed.shape, dtype=bool)
         mark_relevant(Y.indptr, Y.indices, listed, n_labels, out)
         return out
-
-
-class CpuSelection:
-    """The best labels of some rows so far, in memory of a fixed size a row."""
-
-    def __init__(self, n_rows: int, k: int) -> None:
-        self.k = k
-        self._keys, self._counts, self._lowest = room_for(n_rows, k)
-
-    def offer(self, scores: Floats, labels: Labels, rows: NDArray[np.int64]) -> None:
-        """Show the scores of some labels to some rows."""
-        offer_scores(scores, labels, rows, self.k, self._keys, self._counts, self._lowest)
-
-    def offer_all(self, score: Callable[[slice], Floats], labels: Labels) -> None:
-        """Show the scores of all labels to all rows, in tiles that stay in the cache."""
-        rows = np.arange(len(self._counts))
-        # Scores of a row or two are in the cache, however many; every call takes microseconds.
-        size = TILE_LABELS * max(1, TILE_ROWS // max(len(rows), 1))
-        for first in range(0, len(labels), size):
-            part = slice(first, first + size)
-            self.offer(score(part), labels[part], rows)
-
-    def take_again(
-        self, k: int, hidden: Floats, vectors: Floats, bias: Floats
-    ) -> tuple[Labels, Floats]:
-        """Return the best ``k`` of them by ``h . l_j + c_j``, likewise."""
-        labels, scores = _tables(len(self._counts), k)
-        offered = (self._keys, self._counts)
-        known = (hidden, read_only(vectors), read_only(bias))
-        take_best_again(k, self.k, *offered, *known, labels, scores)
-        return labels, scores
-
-    def take(self) -> tuple[Labels, Floats]:
-        """Return the best labels of every row and their scores, in the order of the labels."""
-        labels, scores = _tables(len(self._counts), self.k)
-        take_best(self.k, self._keys, self._counts, labels, scores)
-        return labels, scores
 
 
 def cut_labels(pairs: Pairs, n_threads: int) -> list[int]:
@@ -390,7 +357,3 @@ def all_pairs(relevant: Pairs, first: int, last: int, n_rows: int) -> Pairs:
         parts += [own, np.flatnonzero(others).astype(np.int32)]
     indptr = n_rows * np.arange(last - first + 1, dtype=np.int64)
     return Pairs(indptr, np.concatenate(parts), relevant.n_relevant[first:last])
-
-
-def _tables(n_rows: int, k: int) -> tuple[Labels, Floats]:
-    return np.empty((n_rows, k), np.int32), np.empty((n_rows, k), np.float32)

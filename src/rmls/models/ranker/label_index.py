@@ -6,7 +6,7 @@ all directions, or those in the clusters that suit the row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -31,7 +31,7 @@ PROBES = (8, 16, 32, 64, 128, 256)
 WANTED_RECALL = 0.97
 # Leading directions to try, and the recall that lets a search stop at them; with the bias as one
 # more number, vectors fill whole registers.
-DIRECTIONS, LEADING_RECALL = (31, 39, 47, 63), 0.99
+DIRECTIONS, LEADING_RECALL = (31, 47, 63), 0.99
 # Of the directions in which rows hardly differ, nothing is known.
 RIDGE = 1e-6
 
@@ -109,27 +109,41 @@ class LeadingIndex:
     block_rows = 256
 
     @classmethod
-    def of(cls, vectors: Vectors, cut_rows: Floats, cut_labels: Floats) -> LeadingIndex:
-        """Return the index of given directions."""
-        cut, bias = vectors.params.L @ cut_labels, vectors.params.c
+    def of(
+        cls,
+        vectors: Vectors,
+        cut_rows: Floats,
+        cut_labels: Floats,
+        equals: tuple[NDArray[np.int64], Labels] | None = None,
+    ) -> LeadingIndex:
+        """Return the index of given directions; ``equals`` is what `link_equals` has found."""
+        firsts, following = equals or link_equals(vectors.params.L, vectors.params.c)
+        bias = vectors.params.c[firsts]
+        cut = vectors.params.L[firsts] @ cut_labels
         # The sooner good labels are seen, the fewer of the others are worth a second look.
-        labels = np.argsort(-(cut[:, -1] + bias), kind="stable").astype(np.int32)
+        order = np.argsort(-(cut[:, -1] + bias), kind="stable")
         cut[:, -1] = bias
-        leading = Leading(np.ascontiguousarray(cut_rows), cut[labels], labels)
-        return cls(vectors, cut_rows, cut_labels, leading)
+        found = cut[order], firsts[order].astype(np.int32), following
+        return cls(vectors, cut_rows, cut_labels, Leading(np.ascontiguousarray(cut_rows), *found))
 
     @classmethod
-    def fit(cls, vectors: Vectors, hidden: Floats, n_directions: int) -> LeadingIndex:
-        """Return the index by the directions that lead in scores of some rows."""
-        rows, labels = hidden.astype(np.float64), vectors.params.L.astype(np.float64)
+    def fit(
+        cls, vectors: Vectors, hidden: Floats, directions: Sequence[int]
+    ) -> Iterator[LeadingIndex]:
+        """Yield indexes by so many of the directions that lead in scores of some rows."""
+        rows, labels = hidden.astype(np.float64), vectors.params.L
         moment = rows.T @ rows / max(len(rows), 1)
         ridge = RIDGE * max(np.trace(moment), RIDGE) * np.eye(len(moment))
         root = np.linalg.cholesky(moment + ridge)
-        _, found = np.linalg.eigh(root.T @ (labels.T @ labels) @ root)
-        found = found[:, : -n_directions - 1 : -1]
-        cut_labels = np.column_stack([root @ found, rows.mean(axis=0)])
-        cut_rows = np.linalg.solve(root.T, found)
-        return cls.of(vectors, cut_rows.astype(np.float32), cut_labels.astype(np.float32))
+        _, found = np.linalg.eigh(root.T @ (labels.T @ labels).astype(np.float64) @ root)
+        found = found[:, ::-1]
+        ways = root @ found, np.linalg.solve(root.T, found)
+        equals = link_equals(labels, vectors.params.c)
+        for count in directions:
+            cut_labels, cut_rows = (way[:, :count] for way in ways)
+            cut_labels = np.column_stack([cut_labels, rows.mean(axis=0)])
+            both = cut_rows.astype(np.float32), cut_labels.astype(np.float32)
+            yield cls.of(vectors, *both, equals)
 
     def search(self, hidden: Floats, size: int) -> tuple[Labels, Floats]:
         """Return the best labels of those that lead."""
@@ -239,6 +253,28 @@ class ClusterIndex:
 Index = ExactIndex | LeadingIndex | ClusterIndex
 
 
+def link_equals(vectors: Floats, bias: Floats) -> tuple[NDArray[np.int64], Labels]:
+    """Return the first label of every vector and bias, and for all labels the next with the same.
+
+    Examples
+    --------
+    >>> link_equals(np.float32([[1, 2], [3, 4], [1, 2], [1, 2]]), np.float32([5, 5, 5, 6]))
+    (array([0, 1, 3]), array([ 2, -1, -1, -1], dtype=int32))
+    >>> link_equals(np.float32([[1, 2], [3, 4]]), np.float32([5, 5]))[1]
+    array([], dtype=int32)
+    """
+    rows = np.column_stack([vectors, bias])
+    prints = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    _, firsts, groups = np.unique(prints, return_index=True, return_inverse=True)
+    if len(firsts) == len(rows):
+        return np.arange(len(rows)), np.zeros(0, np.int32)
+    following = np.full(len(rows), -1, np.int32)
+    order = np.argsort(groups, kind="stable")
+    same = groups[order[1:]] == groups[order[:-1]]
+    following[order[:-1][same]] = order[1:][same]
+    return np.sort(firsts), following
+
+
 def build_index(
     kind: str, vectors: Vectors, hidden: Floats, size: int, seed: int, n_threads: int = 1
 ) -> tuple[Index, float]:
@@ -272,9 +308,8 @@ def build_index(
 
 def _leading(vectors: Vectors, hidden: Floats) -> Iterator[Index]:
     """Yield indexes by more and more directions, but fewer than there are."""
-    for n_directions in DIRECTIONS:
-        if n_directions < vectors.params.L.shape[1]:
-            yield LeadingIndex.fit(vectors, hidden, n_directions)
+    n_components = vectors.params.L.shape[1]
+    return LeadingIndex.fit(vectors, hidden, [n for n in DIRECTIONS if n < n_components])
 
 
 def _clusters(vectors: Vectors, seed: int, n_threads: int) -> Iterator[Index]:

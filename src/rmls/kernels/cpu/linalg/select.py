@@ -70,7 +70,7 @@ def best_of_rows(block, start, stop, out_labels, out_scores):
             scores[size], labels[size] = score, label
 
 
-CHUNK = 16  # scores whose largest is compared with the score to beat
+CHUNK, WIDE = 16, 64  # scores that are compared with the score to beat at a time
 LOW_BITS, ALL_BITS = np.int64(0x7FFFFFFF), np.int64(0xFFFFFFFF)
 
 
@@ -146,6 +146,15 @@ def room_for(n_rows, k):
     return np.empty((n_rows, 2 * k + CHUNK), np.int64), np.zeros(n_rows, np.int64), lowest
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _has_any(scores, start, size, to_beat):
+    """Tell whether some of ``size`` scores count; a constant size becomes vector code."""
+    found = np.int32(0)
+    for place in range(size):
+        found += np.int32(not scores[np.uint64(start + place)] < to_beat)
+    return found > 0
+
+
 @njit(cache=True, nogil=True)
 def offer_scores(tile, labels, rows, k, keys, counts, lowest):
     """Show the scores of some labels to some rows, of which each remembers the best k.
@@ -168,10 +177,15 @@ def offer_scores(tile, labels, rows, k, keys, counts, lowest):
     for number in range(len(rows)):
         row, scores = rows[number], tile[number]
         own, count, to_beat = keys[row], counts[row], lowest[row]
-        for start in range(0, n_labels, CHUNK):
+        start, stop = 0, 0
+        while stop < n_labels:
+            # Few scores count: most are passed over in vector code, many at a time, then some.
+            start = stop
+            if start + WIDE <= n_labels and not _has_any(scores, start, WIDE, to_beat):
+                stop = start + WIDE
+                continue
             stop = min(start + CHUNK, n_labels)
-            # Few chunks hold a score that counts: their largest is found in vector code.
-            if _largest(scores, start, stop) < to_beat:
+            if stop - start == CHUNK and not _has_any(scores, start, CHUNK, to_beat):
                 continue
             # Every key is written, but the next one overwrites it unless it counts: no branch.
             for place in range(start, stop):
@@ -184,6 +198,7 @@ def offer_scores(tile, labels, rows, k, keys, counts, lowest):
 
 
 N_BUCKETS = 256  # a number of one byte
+FULL = 32  # keys of a bucket that are sorted one by one
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -252,36 +267,115 @@ def best_by_bucket(block, places, keys, out_labels, out_scores):
 
 
 @njit(cache=True, nogil=True)
-def _write_best(keys, out_labels, out_scores):
-    """Write keys as labels and scores, in the order of the labels."""
-    by_label = np.empty(len(keys), np.int64)
+def _sort_halves(keys):
+    """Sort keys by label, whatever the labels: turned round, they are numbers in that order."""
     for place in range(len(keys)):
-        bits = np.int64(np.float32(_score_of(keys[place])).view(np.int32))
-        by_label[place] = (_label_of(keys[place]) << np.int64(32)) | (bits & ALL_BITS)
-    by_label.sort()
+        key = keys[place]
+        keys[place] = (_label_of(key) << np.int64(32)) | ((key >> np.int64(31)) & ALL_BITS)
+    keys.sort()
     for place in range(len(keys)):
-        out_labels[place] = by_label[place] >> np.int64(32)
-        out_scores[place] = np.uint32(by_label[place] & ALL_BITS).view(np.float32)
+        label, half = keys[place] >> np.int64(32), keys[place] & ALL_BITS
+        ordered = np.int64(np.uint32(half).view(np.int32))
+        keys[place] = (ordered << np.int64(31)) + (LOW_BITS - label)
+
+
+@njit(cache=True, nogil=True)
+def _sort_by_label(keys, room):
+    """Sort keys of different labels by these; ``room`` is memory for as many.
+
+    Labels are spread rather evenly: by their upper bits they go to buckets of a few, and what is
+    left to do is next to nothing. Where they are not, sorting takes longer, but not for ever.
+    """
+    largest = np.int64(0)
+    for place in range(len(keys)):
+        largest = max(largest, _label_of(keys[place]))
+    shift = np.int64(0)
+    while largest >> shift >= N_BUCKETS:
+        shift += 1
+    ends = np.zeros(N_BUCKETS + 1, np.int64)
+    for place in range(len(keys)):
+        ends[(_label_of(keys[place]) >> shift) + 1] += 1
+    fullest = np.int64(0)
+    for bucket in range(N_BUCKETS):
+        fullest = max(fullest, ends[bucket + 1])
+        ends[bucket + 1] += ends[bucket]
+    if fullest > FULL:
+        _sort_halves(keys)
+        return
+    for place in range(len(keys)):
+        bucket = _label_of(keys[place]) >> shift
+        room[ends[bucket]] = keys[place]
+        ends[bucket] += 1
+    for place in range(len(keys)):
+        key, hole = room[place], place
+        label = _label_of(key)
+        while hole > 0 and _label_of(keys[hole - 1]) > label:
+            keys[hole] = keys[hole - 1]
+            hole -= 1
+        keys[hole] = key
+
+
+@njit(cache=True, nogil=True)
+def _write_best(keys, room, out_labels, out_scores):
+    """Write keys as labels and scores, in the order of the labels; moves the keys."""
+    _sort_by_label(keys, room)
+    for place in range(len(keys)):
+        out_labels[place] = _label_of(keys[place])
+        out_scores[place] = _score_of(keys[place])
 
 
 @njit(cache=True, nogil=True)
 def take_best(k, keys, counts, out_labels, out_scores):
     """Write the best k of what was offered, in the order of the labels."""
+    room = np.empty(k, np.int64)
     for row in range(len(counts)):
         _lead(keys[row], counts[row], k)
-        _write_best(keys[row, :k], out_labels[row], out_scores[row])
+        _write_best(keys[row, :k], room, out_labels[row], out_scores[row])
+
+
+@njit(cache=True, nogil=True)
+def _follow(best, following, k, keys):
+    """Write the best k of some labels and of those with the same scores to the front of ``keys``.
+
+    ``keys`` has room for 2 k: when it is full, the best k are kept.
+    """
+    count = 0
+    for place in range(len(best)):
+        score, label = _score_of(best[place]), _label_of(best[place])
+        while label >= 0:
+            if count == 2 * k:
+                _lead(keys, count, k)
+                count = k
+            keys[count] = _key(score, label)
+            count += 1
+            label = np.int64(following[label])
+    _lead(keys, count, k)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def take_best_again(k, n_tried, keys, counts, hidden, vectors, bias, out_labels, out_scores):
-    """Score the best of what was offered by ``h . l_j + c_j``, and write the best k of these."""
+def take_best_again(
+    k, n_tried, keys, counts, hidden, vectors, bias, following, out_labels, out_scores
+):
+    """Score the best of what was offered by ``h . l_j + c_j``, and write the best k of these.
+
+    ``following`` are the labels that share a vector, as in `Leading`.
+    """
+    found, room = np.empty(2 * k, np.int64), np.empty(k, np.int64)
     for row in range(len(counts)):
-        tried, h = keys[row, :n_tried], hidden[row]
-        _lead(keys[row], counts[row], n_tried)
-        for place in range(n_tried):
-            if place + AHEAD < n_tried:
+        count, h = counts[row], hidden[row]
+        # To find the best of a few more takes as long as to try them all.
+        if 2 * count > 3 * n_tried:
+            _lead(keys[row], count, n_tried)
+            count = n_tried
+        tried = keys[row, :count]
+        for place in range(len(tried)):
+            if place + AHEAD < len(tried):
                 prefetch_row(vectors, _label_of(tried[place + AHEAD]))
             label = _label_of(tried[place])
             tried[place] = _key(dot_row(vectors, label, h) + bias[label], label)
-        _lead(tried, n_tried, k)
-        _write_best(tried[:k], out_labels[row], out_scores[row])
+        best = tried[:k]
+        _lead(tried, len(tried), len(best))
+        if len(following):
+            _follow(best, following, k, found)
+            best = found[:k]
+        _write_best(best, room, out_labels[row], out_scores[row])
