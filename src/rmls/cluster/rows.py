@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class SharedRows:
     Y: sparse.csr_matrix
     dense: Any = None
     _shared: dict[str, Shared] = field(default_factory=dict)
+    _labels: list[Shared] = field(default_factory=list)
 
     @property
     def entries(self) -> Shared:
@@ -44,15 +45,19 @@ class SharedRows:
     @property
     def labels(self) -> Shared:
         """The labels of the rows, as a pattern."""
-        Y = self.Y
-        return self._once(
-            "labels", lambda: (Y.indptr.astype(np.int64), Y.indices.astype(np.int32, copy=False))
-        )
+        if not self._labels:
+            pattern = self.Y.indptr.astype(np.int64), self.Y.indices.astype(np.int32, copy=False)
+            self._labels.append(self.engine.share(pattern))
+        return self._labels[0]
 
     @property
     def beside(self) -> Shared:
         """The dense columns, or None."""
         return self._once("beside", lambda: self.dense)
+
+    def with_labels(self, Y: sparse.csr_matrix) -> SharedRows:
+        """Return these rows with other labels; all else travels once for both."""
+        return self if Y is self.Y else replace(self, Y=Y, _labels=[])
 
     def numbers(self, array: NDArray[Any]) -> Shared:
         """Return the features of the entries in the type of the classifiers."""

@@ -68,8 +68,9 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     ----------
     n_components : int, default=128
         Length of the vectors that propose.
-    max_iter : int, default=8
-        Passes of the training of these vectors.
+    max_iter : int or "auto", default="auto"
+        Passes of the training of these vectors. ``"auto"`` is 4, more over fewer than 1,000 rows
+        (``4000 / n``, at most 8), and 8 with a ``device``.
     shortlist_size : int or "auto", default="auto"
         Labels proposed for a row; only they are ranked by both scores. ``"auto"`` is 150, and 500
         for up to 20,000 rows where 150 find less than 85% of the labels of held-out rows.
@@ -184,7 +185,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     _held_out: HeldOut | None = None
 
     n_components: int
-    max_iter: int
+    max_iter: int | str
     shortlist_size: int | str
     representation: RMLS | None
     n_models: int
@@ -203,7 +204,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
 
     _options: ClassVar[dict[str, Option]] = {
         "n_components": whole(1),
-        "max_iter": whole(1),
+        "max_iter": whole(1).or_auto(),
         "shortlist_size": whole(1).or_auto(),
         "representation": anything("an RMLS").or_none(),
         "n_models": whole(1),
@@ -225,7 +226,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         self,
         n_components: int = 128,
         *,
-        max_iter: int = 8,
+        max_iter: int | str = "auto",
         shortlist_size: int | str = "auto",
         representation: RMLS | None = None,
         n_models: int = 1,

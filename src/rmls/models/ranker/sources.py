@@ -11,7 +11,7 @@ from scipy import sparse
 
 from rmls.core.errors import InputError
 from rmls.core.lean.learn import clone
-from rmls.core.options import read_seed
+from rmls.core.options import is_auto, read_seed
 from rmls.core.sparse import is_mapped, slice_rows
 from rmls.kernels.backend import Vectors
 from rmls.models.rmls.rmls import RMLS
@@ -20,7 +20,16 @@ from rmls.models.shared.training_set import TrainingSet
 
 Floats = NDArray[np.float32]
 
-REPRESENTATION: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
+# Of the vectors. Large steps let few passes do what eight did (docs/research/accuracy-log.md); not
+# tried on a device, where steps are those of whole batches.
+REPRESENTATION: dict[str, Any] = {
+    "sampler": "mixture",
+    "negatives_per_positive": 10,
+    "learning_rate": 0.2,
+}
+ON_DEVICE: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
+# Passes over many rows and over few, and the rows that few passes visit at least, in all of them.
+FEW_PASSES, PASSES, VISITED_ROWS = 4, 8, 4_000
 # Plenty for means; a covariance of 128 columns wants some thousands.
 BACKGROUND_ROWS = 5_000
 SMALLEST = 1e-30
@@ -257,7 +266,8 @@ def make_members(ranker: Any, n_rows: int) -> list[RMLS]:
     first = read_seed(ranker.random_state)
     # More than RMLS alone takes: vectors that only propose may be short (docs/research/ranker.md).
     l2 = min(max(0.001, 5.0 / n_rows), 0.01)
-    model = RMLS(ranker.n_components, max_iter=ranker.max_iter, l2=l2, **REPRESENTATION)
+    given = REPRESENTATION if ranker.device == "cpu" else ON_DEVICE
+    model = RMLS(ranker.n_components, max_iter=_count_passes(ranker, n_rows), l2=l2, **given)
     if ranker.representation is not None:
         model = clone(ranker.representation)
     fixed = {
@@ -269,3 +279,10 @@ def make_members(ranker: Any, n_rows: int) -> list[RMLS]:
     }
     seeds = range(first, first + ranker.n_models)
     return [clone(model).set_params(random_state=seed, **fixed) for seed in seeds]
+
+
+def _count_passes(ranker: Any, n_rows: int) -> int:
+    if not is_auto(ranker.max_iter):
+        return int(ranker.max_iter)
+    few = min(max(-(-VISITED_ROWS // n_rows), FEW_PASSES), PASSES)
+    return few if ranker.device == "cpu" else PASSES

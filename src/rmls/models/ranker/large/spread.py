@@ -35,10 +35,11 @@ from rmls.core.version import VERSION
 from rmls.kernels.arrays import Pairs, Problem
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.archive import feature_numbers
+from rmls.models.ranker.classifiers import ClassifierTrainer
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages
 from rmls.models.ranker.sources import Rows
-from rmls.models.ranker.trainer import ClassifierTrainer, Listed, StageTrainer, Trained
+from rmls.models.ranker.trainer import Listed, StageTrainer, Trained
 from rmls.models.rmls.sampling import bound_batch
 from rmls.models.rmls.sgd import Settled, Sgd, Training
 from rmls.models.shared.progress import stage
@@ -107,7 +108,8 @@ class SpreadTrainer(StageTrainer):
         """Start passes that the nodes make."""
         state.own_arrays()
         batch_size = bound_batch(options.batch_size, data)
-        touches = count_touches(self.shared, settled.objective)
+        rows = self.shared.with_labels(data.Y)
+        touches = count_touches(rows, settled.objective)
         n_shards = paying_shards(touches, self.n_shards)
         if n_shards < self.n_shards and self.number == 1:
             with stage("shards") as shown:
@@ -121,7 +123,7 @@ class SpreadTrainer(StageTrainer):
         passes = SpreadPasses(
             self.engine,
             record,
-            self.shared,
+            rows,
             shard_bounds(int(data.X.shape[0]), n_shards),
             settled.objective,
             batch_size,
