@@ -12,6 +12,7 @@ from typing import Any
 
 import ray  # noqa: F401  # psutil comes with it
 
+from rmls.cluster import labels
 from rmls.models.ranker.large import spread
 
 STORE = 300 << 20
@@ -54,11 +55,11 @@ def kill_node(node: Any) -> None:
 
 @contextlib.contextmanager
 def every_worker() -> Iterator[list[int]]:
-    """Let vectors learn on as many shards as there are workers, whether it pays or not.
+    """Let every worker have work of every stage, whether it pays or not.
 
     Yields a list that is told their number.
     """
-    rule = spread.paying_shards
+    rule, worth = spread.paying_shards, (spread.WORTH_ROWS, labels.WORTH_PAIRS)
     told: list[int] = []
 
     def take_all(touches: float, n_workers: int) -> int:
@@ -66,10 +67,12 @@ def every_worker() -> Iterator[list[int]]:
         return n_workers
 
     spread.paying_shards = take_all
+    spread.WORTH_ROWS, labels.WORTH_PAIRS = 1, 1
     try:
         yield told
     finally:
         spread.paying_shards = rule
+        spread.WORTH_ROWS, labels.WORTH_PAIRS = worth
 
 
 def look_at_processes() -> dict[int, tuple[str, float]]:

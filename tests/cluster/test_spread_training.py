@@ -230,3 +230,12 @@ def test_training_without_a_cluster_imports_nothing_of_it(tmp_path):
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.stdout.strip().endswith("[]") or "rmls.cluster" not in found.stdout, found.stderr
     assert found.returncode == 0, found.stderr
+
+
+def test_what_takes_no_time_is_sent_in_one_part(monkeypatch):
+    monkeypatch.undo()
+    with watching() as usage:
+        found = fit(calibration_folds=0, cluster="local:4")
+    # Lists, classifiers, and these again with the rows that were held out.
+    assert sum(node.tasks for node in usage.nodes.values()) == 3
+    assert same(found, fit(calibration_folds=0))

@@ -24,6 +24,8 @@ from rmls.kernels.backend import get_backend
 
 # Several for every worker: a node that comes late or goes does not hold up the others.
 BLOCKS_A_WORKER = 4
+# Pairs that take a tenth of a second: to send fewer takes a good part of what they take.
+WORTH_PAIRS = 400_000
 BLOCK_PAIRS = 1 << 22
 # Rows in files are read ahead, those of one block at a time: they should stay in memory.
 BLOCK_ENTRIES = 1 << 26
@@ -131,7 +133,7 @@ class LabelBlocks:
         tick: Callable[[float], None] | None = None,
     ) -> Solved:
         """Train the classifier of every label from ``duals``, which are moved in place."""
-        n_blocks = BLOCKS_A_WORKER * self.n_shards
+        n_blocks = min(BLOCKS_A_WORKER * self.n_shards, len(pairs.rows) // WORTH_PAIRS + 1)
         if is_mapped(problem.x_data):
             n_blocks = max(n_blocks, count_entries(problem, pairs) // BLOCK_ENTRIES)
         bounds = cut_blocks(pairs, n_blocks)
