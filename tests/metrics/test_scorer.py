@@ -126,7 +126,7 @@ def test_rows_go_through_pipelines_and_searches(model: Any) -> None:
 def test_a_search_of_tail_sees_rare_labels_by_their_metric_only() -> None:
     data = make_longtail(300, 60, 40, random_state=0)
     grid, folds = {"tail": [0.0, 4.0]}, KFold(2)
-    model = RMLSRanker(8, max_iter=6, calibration_folds=0)
+    model = RMLSRanker(8, max_iter=3, calibration_folds=0)
     by_default = GridSearchCV(model, grid, cv=folds).fit(data.X, data.Y)
     by_rare = GridSearchCV(model, grid, scoring=scorer("psp@3"), cv=folds).fit(data.X, data.Y)
     # Sets are chosen by probabilities, which `tail` leaves alone.

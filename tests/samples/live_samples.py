@@ -67,7 +67,7 @@ def _fitted(kind: str) -> Live:
     rows = [FEATURES.transform(texts) for texts in (DATA.texts, NEW.texts, OWN)]
     if OPTIONS[kind].get("dense_columns"):
         rows = [with_vectors(part, seed) for seed, part in enumerate(rows)]
-    defaults = {"n_components": 16, "max_iter": 8, "shortlist_size": 10}
+    defaults = {"n_components": 16, "max_iter": 4, "shortlist_size": 10}
     settings: dict[str, Any] = {**defaults, **OPTIONS[kind]}
     names = name_rows(FEATURES, list(DATA.names.values())) if kind in WITH_NAMES else None
     model = RMLSRanker(**settings).fit(rows[0], DATA.labels, label_text=names)

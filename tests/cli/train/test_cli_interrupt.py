@@ -12,7 +12,7 @@ from patience import patience
 import rmls
 from rmls import RMLS, models
 from rmls.datasets import load, make_longtail, save
-from rmls.models.ranker.classifiers import ClassifierTrainer
+from rmls.models.ranker.trainer import ClassifierTrainer
 from rmls.models.rmls.sampling import count_passes
 from rmls.models.rmls.sgd import Validation
 from rmls.models.shared.progress import Progress

@@ -15,7 +15,7 @@ from rmls.kernels.cpu.backend import cut_labels
 from rmls.kernels.cpu.ranker import dual
 from rmls.kernels.cpu.ranker.dual import solve_labels
 from rmls.kernels.cpu.ranker.listed import pair_rows
-from rmls.models.ranker.classifiers import ClassifierOptions, ClassifierTrainer
+from rmls.models.ranker.trainer import ClassifierOptions, ClassifierTrainer
 from rmls.models.shared.training_set import TrainingSet
 
 N_ROWS, N_FEATURES, N_LABELS = 60, 15, 4

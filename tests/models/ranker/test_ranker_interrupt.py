@@ -14,9 +14,8 @@ from rmls import RMLSRanker
 from rmls.datasets import make_longtail
 from rmls.metrics import get_metric
 from rmls.models.ranker import ranker as ranker_module
-from rmls.models.ranker.classifiers import ClassifierTrainer
 from rmls.models.ranker.scoring import Proposer
-from rmls.models.ranker.trainer import StageTrainer
+from rmls.models.ranker.trainer import ClassifierTrainer, StageTrainer
 from rmls.models.rmls.sgd import Training
 from rmls.models.shared.progress import TrainingInterrupted
 

@@ -20,10 +20,9 @@ from rmls.core.label_text import LabelText
 from rmls.features import TextFeatures
 from rmls.features.text.names import name_rows
 from rmls.models.ranker import ranker as ranker_module
-from rmls.models.ranker.classifiers import ClassifierTrainer
 from rmls.models.ranker.label_words import LabelWords
 from rmls.models.ranker.names import NameIndex, NameTrainer
-from rmls.models.ranker.trainer import StageTrainer
+from rmls.models.ranker.trainer import ClassifierTrainer, StageTrainer
 from rmls.models.rmls.sgd import Training
 from rmls.models.shared.progress import TrainingInterrupted
 

@@ -21,7 +21,6 @@ from rmls.kernels.backend import Vectors, join_vectors
 from rmls.kernels.cpu.ranker.listed import mix_listed
 from rmls.models.ranker import combination
 from rmls.models.ranker.archive import pack_vectors, quantize, round_vectors
-from rmls.models.ranker.classifiers import ClassifierOptions
 from rmls.models.ranker.combination import (
     Combination,
     Frequencies,
@@ -35,7 +34,7 @@ from rmls.models.ranker.combination import (
 from rmls.models.ranker.label_index import ExactIndex
 from rmls.models.ranker.scoring import Proposer
 from rmls.models.ranker.sources import Rows
-from rmls.models.ranker.trainer import StageTrainer
+from rmls.models.ranker.trainer import ClassifierOptions, StageTrainer
 from rmls.models.shared.training_set import TrainingSet
 
 N_LABELS = 60
@@ -358,7 +357,7 @@ def test_joined_representations_score_the_mean(activation: str) -> None:
 def test_shortlists_are_the_best_labels_in_their_order(
     size: int, n_threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rmls.kernels.cpu.selection.TILE_LABELS", 8)
+    monkeypatch.setattr("rmls.kernels.cpu.ranker.listed.TILE_LABELS", 8)
     monkeypatch.setattr(ExactIndex, "block_rows", 4)
     X = sparse.random(11, 20, 0.5, "csr", np.float32, random_state=np.random.default_rng(0))
     vectors = make_vectors(0)

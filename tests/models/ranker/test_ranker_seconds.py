@@ -12,7 +12,7 @@ from rmls.models.ranker import combination, scoring, trainer
 
 STAGES = {
     "features": (RMLSRanker, "_normalized"),
-    "representation": (trainer, "train_representation"),
+    "representation": (trainer, "train_members"),
     "shortlists": (trainer, "build_index"),
     "weights": (trainer.ClassifierTrainer, "solve"),
     "held-out rows": (trainer, "HeldOut"),

@@ -14,7 +14,7 @@ from rmls import RMLS, RMLSRanker, make_longtail
 from rmls.kernels.arrays import Params
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.label_index import ExactIndex, LeadingIndex, link_equals
-from rmls.models.ranker.twins import Twins
+from rmls.models.ranker.sources import Twins
 
 DATA = make_longtail(300, 60, 40, random_state=0)
 

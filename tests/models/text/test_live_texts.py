@@ -36,7 +36,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 @cache
 def _fitted(kind: str) -> TextRanker:
     options: dict[str, Any] = {"stem": "none", **KINDS[kind]}
-    model = TextRanker(RMLSRanker(16, max_iter=8, shortlist_size=12), **options)
+    model = TextRanker(RMLSRanker(16, max_iter=4, shortlist_size=12), **options)
     return model.fit(DATA.texts, DATA.labels, label_text=DATA.names)
 
 

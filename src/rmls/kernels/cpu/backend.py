@@ -33,7 +33,11 @@ from rmls.kernels.cpu.linalg.select import (
 )
 from rmls.kernels.cpu.ranker.dual import solve_labels
 from rmls.kernels.cpu.ranker.listed import (
+    SAMPLE,
     SCRATCH,
+    CpuSelection,
+    guess_scores,
+    make_tables,
     mark_relevant,
     mix_listed,
     pair_rows,
@@ -41,7 +45,6 @@ from rmls.kernels.cpu.ranker.listed import (
     score_listed,
 )
 from rmls.kernels.cpu.ranker.update import update_labels
-from rmls.kernels.cpu.selection import SAMPLE, CpuSelection, guess_scores, make_tables
 from rmls.kernels.cpu.sgd.alias import build_alias
 from rmls.kernels.cpu.sgd.arithmetic import slopes_of_scores
 from rmls.kernels.cpu.sgd.passes import VectorPasses

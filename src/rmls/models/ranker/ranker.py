@@ -69,8 +69,8 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     n_components : int, default=128
         Length of the vectors that propose.
     max_iter : int or "auto", default="auto"
-        Passes of the training of these vectors. ``"auto"`` is 4, more over fewer than 1,000 rows
-        (``4000 / n``, at most 8), and 8 with a ``device``.
+        Passes of the training of these vectors. ``"auto"`` is 8, and 4 with larger steps from 8,000
+        rows on; with a ``device`` always 8.
     shortlist_size : int or "auto", default="auto"
         Labels proposed for a row; only they are ranked by both scores. ``"auto"`` is 150, and 500
         for up to 20,000 rows where 150 find less than 85% of the labels of held-out rows.

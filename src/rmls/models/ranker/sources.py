@@ -1,4 +1,4 @@
-"""What a ranker may know besides its vectors and weights: names of labels, dense columns."""
+"""What a ranker learns its vectors with, and what it may know besides: names, dense columns."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmls.core.errors import InputError
+from rmls.core.labels import LabelSpace
 from rmls.core.lean.learn import clone
 from rmls.core.options import is_auto, read_seed
-from rmls.core.sparse import is_mapped, slice_rows
+from rmls.core.sparse import as_label_csr, fingerprints, is_mapped, slice_rows
 from rmls.kernels.backend import Vectors
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sampling import count_passes
@@ -20,16 +21,16 @@ from rmls.models.shared.training_set import TrainingSet
 
 Floats = NDArray[np.float32]
 
-# Of the vectors. Large steps let few passes do what eight did (docs/research/accuracy-log.md); not
-# tried on a device, where steps are those of whole batches.
+# Of the vectors. From so many rows on four passes of large steps do what eight of small ones did
+# (docs/research/accuracy-log.md); not tried on a device, where steps are those of whole batches.
 REPRESENTATION: dict[str, Any] = {
     "sampler": "mixture",
-    "negatives_per_positive": 10,
-    "learning_rate": 0.2,
+    "negatives_per_positive": 20,
+    "learning_rate": 0.1,
+    "max_iter": 8,
 }
-ON_DEVICE: dict[str, Any] = {"sampler": "mixture", "negatives_per_positive": 20}
-# Passes over many rows and over few, and the rows that few passes visit at least, in all of them.
-FEW_PASSES, PASSES, VISITED_ROWS = 4, 8, 4_000
+MANY_ROWS = 8_000
+FOR_MANY = {"negatives_per_positive": 10, "learning_rate": 0.2, "max_iter": 4}
 # Plenty for means; a covariance of 128 columns wants some thousands.
 BACKGROUND_ROWS = 5_000
 SMALLEST = 1e-30
@@ -266,8 +267,12 @@ def make_members(ranker: Any, n_rows: int) -> list[RMLS]:
     first = read_seed(ranker.random_state)
     # More than RMLS alone takes: vectors that only propose may be short (docs/research/ranker.md).
     l2 = min(max(0.001, 5.0 / n_rows), 0.01)
-    given = REPRESENTATION if ranker.device == "cpu" else ON_DEVICE
-    model = RMLS(ranker.n_components, max_iter=_count_passes(ranker, n_rows), l2=l2, **given)
+    given = REPRESENTATION
+    if n_rows >= MANY_ROWS and ranker.device == "cpu":
+        given = given | FOR_MANY
+    if not is_auto(ranker.max_iter):
+        given = given | {"max_iter": ranker.max_iter}
+    model = RMLS(ranker.n_components, l2=l2, **given)
     if ranker.representation is not None:
         model = clone(ranker.representation)
     fixed = {
@@ -281,8 +286,55 @@ def make_members(ranker: Any, n_rows: int) -> list[RMLS]:
     return [clone(model).set_params(random_state=seed, **fixed) for seed in seeds]
 
 
-def _count_passes(ranker: Any, n_rows: int) -> int:
-    if not is_auto(ranker.max_iter):
-        return int(ranker.max_iter)
-    few = min(max(-(-VISITED_ROWS // n_rows), FEW_PASSES), PASSES)
-    return few if ranker.device == "cpu" else PASSES
+@dataclass(frozen=True)
+class Twins:
+    """Kinds of labels; labels of one kind are in the same rows, and share a vector.
+
+    Where most labels are rare, many come in one row only, some of them in the same one, and many in
+    none: vectors that are learned from rows cannot tell them apart. Equal vectors are learned once,
+    and a search looks at them once (`rmls.models.ranker.label_index`).
+
+    Attributes
+    ----------
+    kinds : ndarray of int32, shape (n_labels,)
+        The kind of every label; kinds are numbered by their first labels.
+    firsts : ndarray of int64, shape (n_kinds,)
+        The first label of every kind.
+
+    Examples
+    --------
+    >>> twins = Twins.of(sparse.csr_matrix([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0]]))
+    >>> twins.kinds.tolist(), twins.firsts.tolist()
+    ([0, 1, 0, 2, 2], [0, 1, 3])
+    """
+
+    kinds: NDArray[np.int32]
+    firsts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, Y: sparse.csr_matrix) -> Twins:
+        """Find the kinds of labels."""
+        prints = fingerprints(as_label_csr(Y).T.tocsr())
+        _, firsts, kinds = np.unique(prints, return_index=True, return_inverse=True)
+        order = np.argsort(firsts)
+        numbers = np.empty(len(order), np.int32)
+        numbers[order] = np.arange(len(order))
+        return cls(numbers[kinds], firsts[order].astype(np.int64))
+
+    @classmethod
+    def none(cls, n_labels: int) -> Twins:
+        """Let every label be of its own kind."""
+        return cls(np.arange(n_labels, dtype=np.int32), np.arange(n_labels))
+
+    def merge(self, space: LabelSpace, data: TrainingSet) -> tuple[LabelSpace, TrainingSet]:
+        """Return the labels and the rows with one label of every kind."""
+        if len(self.firsts) == len(self.kinds):
+            return space, data
+        names = [space.names[first] for first in self.firsts]
+        return replace(space, names=names), replace(data, Y=as_label_csr(data.Y[:, self.firsts]))
+
+    def spread(self, vectors: Vectors) -> Vectors:
+        """Return the vectors of all labels from those of the kinds."""
+        params = vectors.params
+        own = params._replace(L=params.L[self.kinds], c=params.c[self.kinds])
+        return replace(vectors, params=own)

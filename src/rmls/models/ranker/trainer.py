@@ -17,19 +17,24 @@ from numpy.typing import NDArray
 from rmls.core.labels import LabelSpace
 from rmls.core.options import is_auto, read_seed
 from rmls.core.resources import count_threads
-from rmls.core.sparse import slice_rows
-from rmls.kernels.backend import Vectors, csr_arrays, get_backend
-from rmls.models.ranker.archive import round_vectors
-from rmls.models.ranker.classifiers import ClassifierOptions, ClassifierTrainer
+from rmls.core.sparse import row_squares, slice_rows
+from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
+from rmls.kernels.backend import Vectors, csr_arrays, get_backend, take_pairs
+from rmls.models.ranker.archive import LabelWeights, feature_numbers, round_vectors
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages, require_room, scaled_positives
-from rmls.models.ranker.sources import Rows, SourceTrainer, make_members, make_sources
-from rmls.models.ranker.twins import Twins
+from rmls.models.ranker.sources import (
+    Rows,
+    SourceTrainer,
+    Twins,
+    make_members,
+    make_sources,
+)
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sampling import count_rows
 from rmls.models.rmls.sgd import Training, train_members
-from rmls.models.shared.progress import stage, warn_interrupted
+from rmls.models.shared.progress import stage
 from rmls.models.shared.training_set import TrainingSet
 
 # Lists of "auto": 500 where 150 miss many labels.
@@ -38,6 +43,11 @@ SHORT, LONG = 150, 500
 INDEX_ROWS = 2_048
 # Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
 HELD_OUT_ROWS = 2_000
+DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
+# C / n^0.25: each row of a rare label is needed, a frequent one is held back more.
+DEFAULT_COST_POWER = 0.25
+# Where a tenth of the rows or less is added, labels of more rows hardly gain by it.
+FEW_ROWS, FEW_ADDED = 100, 0.11
 
 Tick = Callable[[float], None]
 # Labels of all rows, and with scores those of the rows that are held out.
@@ -159,13 +169,15 @@ class StageTrainer:
         return self._train_classifiers(data, vectors)
 
     def _train_vectors(self, data: TrainingSet, tell: Callable[[str], None]) -> Vectors:
-        if not self.merges:
-            return train_representation(
-                self.members, self.space, data, self.precision, tell, self._start
-            )
-        twins = Twins.of(data.labels)
-        given = (*twins.merge(self.space, data), self.precision)
-        return twins.spread(train_representation(self.members, *given, tell, self._start))
+        """Train vectors on normalised rows, by `train_members`; twins are learned once."""
+        twins = Twins.of(data.labels) if self.merges else Twins.none(data.n_labels)
+        given = (*twins.merge(self.space, data), tell, self._start)
+        vectors = train_members(self.members, *given)
+        params = vectors.params
+        # Rounded before the shortlists are made: the classifiers learn from lists that a model which
+        # is read back from an archive will propose again.
+        W, L = (round_vectors(each, self.precision) for each in (params.W, params.L))
+        return twins.spread(replace(vectors, params=params._replace(W=W, L=L)))
 
     def _train_classifiers(self, data: TrainingSet, vectors: Vectors) -> Trained:
         with self.stage("shortlists"), stage("shortlists") as shown:
@@ -251,23 +263,138 @@ def trainer_settings(ranker: Any, data: TrainingSet) -> dict[str, Any]:
     }
 
 
-def train_representation(
-    members: list[RMLS],
-    space: LabelSpace,
-    data: TrainingSet,
-    precision: str,
-    tell: Callable[[str], None] = warn_interrupted,
-    start: Callable[..., Training] = Training.of,
-) -> Vectors:
-    """Train vectors on normalised rows, by `train_members`.
+@dataclass(frozen=True)
+class ClassifierOptions:
+    """How the classifiers are trained, by the options of `RMLSRanker`.
 
-    They are rounded as they will be when they are read back from an archive.
+    A row costs ``C / n ** cost_power`` in the classifier of a label with n relevant rows.
     """
-    vectors = train_members(members, space, data, tell, start)
-    params = vectors.params
-    # Rounded before the shortlists are made: the classifiers learn from lists that a loaded model
-    # will propose again.
-    rounded = params._replace(
-        W=round_vectors(params.W, precision), L=round_vectors(params.L, precision)
-    )
-    return replace(vectors, params=rounded)
+
+    loss: str
+    C: float
+    cost_power: float
+    tolerance: float
+    max_epochs: int
+    prune: float
+    offset: float
+
+    @classmethod
+    def of(cls, ranker: Any) -> ClassifierOptions:
+        """Return the options of a ranker."""
+        cost, power = DEFAULT_COST[ranker.loss], DEFAULT_COST_POWER
+        if not is_auto(ranker.C):
+            cost, power = float(ranker.C), 0.0
+        solver = (ranker.tol, ranker.max_epochs, ranker.prune, ranker.offset)
+        return cls(ranker.loss, cost, power, *solver)
+
+
+@dataclass
+class ClassifierTrainer:
+    """The rows of every label and the dual variables of the solution so far.
+
+    Attributes
+    ----------
+    data, pairs : TrainingSet, Pairs
+        Compact rows, and those of every label: those that have it, and those that list it.
+    offsets : ndarray of float32
+        One number a pair, or empty.
+    row_costs, label_costs : ndarray of float32
+        What a row and a label cost in the last solution.
+    """
+
+    data: TrainingSet
+    pairs: Pairs
+    offsets: NDArray[np.float32]
+    options: ClassifierOptions
+    device: str
+    n_threads: int
+    row_costs: NDArray[np.float32] = field(init=False)
+    label_costs: NDArray[np.float32] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Kept between two solves: w = sum_i a_i y_i x_i, so that they are the solution, and rows
+        # that are added later start from it.
+        self.duals = self.data.zeros(len(self.pairs.rows), np.float32)
+        self._solved = np.zeros(0, dtype=bool)
+        self._weights = LabelWeights(self.data.n_labels)
+
+    @classmethod
+    def of(
+        cls,
+        data: TrainingSet,
+        listed: NDArray[np.int32],
+        vectors: Vectors,
+        options: ClassifierOptions,
+        n_threads: int,
+    ) -> ClassifierTrainer:
+        """Lay out the rows of every label."""
+        backend = get_backend(vectors.device)
+        pairs = backend.pair_rows(csr_arrays(data.Y), listed, data.n_labels, data.zeros)
+        offsets = np.zeros(0, np.float32)
+        if options.offset:
+            hidden = vectors.hidden(data.X)
+            # Scores at the pairs alone; the matrix of all scores is never formed.
+            offsets = backend.products_at(pairs, vectors.params.L, hidden, n_threads)
+            offsets += np.repeat(vectors.params.c, np.diff(pairs.indptr))
+            offsets *= np.float32(options.offset)
+        return cls(data, pairs, offsets, options, vectors.device, n_threads)
+
+    def solve(self, rows: NDArray[np.bool_], tick: Tick | None = None) -> SparseWeights:
+        """Train on the marked rows; a second call adds rows, to labels that have few of them."""
+        labels = self._labels_to_solve(rows)
+        problem, every = self._problem(rows), len(labels) == self.data.n_labels
+        pairs, places = (self.pairs, ...) if every else take_pairs(self.pairs, labels)
+        offsets = self.offsets[places] if len(self.offsets) else self.offsets
+        problem = problem._replace(label_costs=self.label_costs[labels], offsets=offsets)
+        self._solved = rows.copy()
+        if len(labels):
+            duals = self.duals[places]
+            self._weights.put(labels, self._solve(problem, pairs, duals, tick))
+            self.duals[places] = duals
+        return self._weights.by_feature(self.data.n_features)
+
+    def _solve(self, problem: Problem, pairs: Pairs, duals: Any, tick: Any) -> Any:
+        return get_backend(self.device).solve_classifiers(
+            problem, pairs, duals, self.data.n_features, self.n_threads, tick
+        )
+
+    def _labels_to_solve(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+        first = not len(self._solved)
+        added = rows if first else rows & ~self._solved
+        if first or added.mean() > FEW_ADDED:
+            return np.arange(self.data.n_labels)
+        labels = np.unique(self.data.Y[added].indices)
+        return labels[self.pairs.n_relevant[labels] <= FEW_ROWS].astype(np.int64)
+
+    def _problem(self, rows: NDArray[np.bool_]) -> Problem:
+        X, options = self.data.X, self.options
+        self.row_costs = np.where(rows, self.data.weights, 0.0).astype(np.float32)
+        self.label_costs = self._label_costs(rows)
+        # Empty in the first solve; later only new rows and variables above 0 have to move.
+        added = rows & ~self._solved if len(self._solved) else self._solved
+        # |x_i|^2 + 1 is the diagonal of Q in the dual, the curvature of a step, for all labels.
+        return Problem(
+            X.indptr.astype(np.int64),
+            feature_numbers(X, self.data.zeros),
+            X.data.astype(np.float32, copy=False),
+            row_squares(X),
+            self.row_costs,
+            self.label_costs,
+            added,
+            self.offsets,
+            DUAL_LOSSES.index(options.loss),
+            np.float32(options.tolerance),
+            options.max_epochs,
+            np.float32(options.prune),
+        )
+
+    def _label_costs(self, rows: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Return what a row costs for every label, by the number of marked rows that have it."""
+        n_relevant = self.pairs.n_relevant
+        labels = np.repeat(np.arange(len(n_relevant)), n_relevant)
+        # The relevant rows of a label stand before those that list it: the shift jumps over these.
+        skipped = self.pairs.indptr[:-1] - np.cumsum(n_relevant) + n_relevant
+        relevant = self.pairs.rows[np.arange(len(labels)) + np.repeat(skipped, n_relevant)]
+        counts = np.bincount(labels[rows[relevant]], minlength=len(n_relevant))
+        costs = self.options.C / np.maximum(counts, 1.0) ** self.options.cost_power
+        return np.asarray(costs, dtype=np.float32)

@@ -35,11 +35,10 @@ from rmls.core.version import VERSION
 from rmls.kernels.arrays import Pairs, Problem
 from rmls.kernels.backend import Vectors
 from rmls.models.ranker.archive import feature_numbers
-from rmls.models.ranker.classifiers import ClassifierTrainer
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages
 from rmls.models.ranker.sources import Rows
-from rmls.models.ranker.trainer import Listed, StageTrainer, Trained
+from rmls.models.ranker.trainer import ClassifierTrainer, Listed, StageTrainer, Trained
 from rmls.models.rmls.sampling import bound_batch
 from rmls.models.rmls.sgd import Settled, Sgd, Training
 from rmls.models.shared.progress import stage

@@ -14,11 +14,11 @@ from rmls.core.resources import count_threads, for_blocks
 from rmls.decide import Calibration
 from rmls.kernels.arrays import DUAL_LOSSES, Csr, Pairs, Problem
 from rmls.kernels.backend import csr_arrays, get_backend
-from rmls.models.ranker.classifiers import ClassifierOptions
 from rmls.models.ranker.live.blocks import LabelParts, as_csr, change_labels, later_block
 from rmls.models.ranker.live.newcomers import VectorMaker
 from rmls.models.ranker.scoring import LabelBlock
 from rmls.models.ranker.sources import Background, Rows
+from rmls.models.ranker.trainer import ClassifierOptions
 
 if TYPE_CHECKING:
     from rmls.models.ranker.ranker import RMLSRanker
