@@ -4,8 +4,9 @@
         [--out points.jsonl] [--plot cost.svg]
 
 Every point (rows x labels) is a process of its own, so that its peak memory is its own. Labels can
-be learned at every size: each has words of its own, a row has some of those of each of its five
-labels among as many other words, and a label is in five rows on average where there are as many
+be learned at every size: each has words of its own and some of its topic of a hundred labels, a row
+has some of those of each of its five labels, four of one topic, among as many other words, and a
+label is in five rows on average where there are as many
 rows as labels. Frequent labels have up to hundreds of times the rows of rare ones. Rows are held
 out at every size (``calibration_folds=0``): the default trains four models on up to 5,000 rows,
 which would hide how cost grows. Quality is that of rows that were not trained on.
@@ -33,6 +34,7 @@ from scipy import sparse
 MB = 1 << 20
 N_WORDS = 200_000
 LABELS_A_ROW, WORDS_A_LABEL, WORDS_SHOWN, OTHER_WORDS = 5, 6, 5, 25
+LABELS_A_TOPIC = 100
 TEST_ROWS = 5_000
 POINTS = ["1000x1000", "10000x10000", "100000x100000", "1000000x1000000"]
 POINTS += ["100000x10000", "1000000x10000"]
@@ -43,10 +45,18 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 def make_rows(n_rows: int, n_labels: int, seed: int) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
     """Return generated rows and their labels; what a label's words are depends on its number."""
     rng = np.random.default_rng(seed)
-    # The square of a uniform number: the density falls with the root of the label's number.
+    # The square of a uniform number: the density falls with the root of the label's number. Labels
+    # of one remainder are a topic; all labels of a row but one are of its topic.
     labels = (n_labels * rng.random((n_rows, LABELS_A_ROW)) ** 2).astype(np.int64)
+    n_topics = max(n_labels // LABELS_A_TOPIC, 1)
+    topic = labels[:, :1] % n_topics
+    same = labels // n_topics * n_topics + topic
+    labels[:, 1:-1] = np.where(same < n_labels, same, topic)[:, 1:-1]
     shown = rng.integers(WORDS_A_LABEL, size=(n_rows, LABELS_A_ROW, WORDS_SHOWN))
     own = spread(labels[:, :, None] * WORDS_A_LABEL + shown) % np.uint64(N_WORDS)
+    # Two of the words that speak for a label are those of its topic.
+    common = spread(~(labels % n_topics * WORDS_A_LABEL)[:, :, None] - shown[:, :, :2])
+    own[:, :, :2] = common % np.uint64(N_WORDS)
     others = (N_WORDS * rng.random((n_rows, OTHER_WORDS)) ** 2).astype(np.uint64)
     words = np.hstack([own.reshape(n_rows, -1), others])
     return to_csr(words, N_WORDS), to_csr(labels, n_labels)
