@@ -174,8 +174,8 @@ class StageTrainer:
         given = (*twins.merge(self.space, data), tell, self._start)
         vectors = train_members(self.members, *given)
         params = vectors.params
-        # Rounded before the shortlists are made: the classifiers learn from lists that a model which
-        # is read back from an archive will propose again.
+        # Rounded before the shortlists are made: the classifiers learn from lists that a model read
+        # from an archive will propose again.
         W, L = (round_vectors(each, self.precision) for each in (params.W, params.L))
         return twins.spread(replace(vectors, params=params._replace(W=W, L=L)))
 
