@@ -13,7 +13,7 @@ from bench_samples import PLST_METHOD
 from rmls.bench.run import tuning
 from rmls.bench.run.measure import make_model, measure
 from rmls.bench.run.run_study import run_study
-from rmls.bench.run.store import read_current, read_study
+from rmls.bench.run.store import read_current, read_study, write_study
 from rmls.bench.study.data import Parts, load_source, split_rows, take_parts
 from rmls.bench.study.grid import DataSource, Experiment, Study
 from rmls.bench.study.methods import Method
@@ -110,3 +110,15 @@ def test_every_method_of_the_paper_has_a_tuned_arm_of_the_same_chance() -> None:
         assert method.decisions == ("cardinality",)
     names = {fit.method.label for fit in paper_study(["enron"], alphas=[], tuned=False).fits()}
     assert not names & {method.label for method in TUNED}
+
+
+def test_what_is_left_of_other_data_is_still_named_by_a_later_run(tmp_path: Path) -> None:
+    facts = {"schema": 1, "study": "s", "protocol": "p", "title": "t", "command": "c"}
+    facts |= {"n_results": 1, "missing": {}}
+    laws, mails = ({name: {"checksum": "c"}} for name in ("laws", "mails"))
+    write_study(tmp_path, {**facts, "datasets": laws, "unfinished": {"laws PLST k=2": "1 of 5"}})
+    write_study(tmp_path, {**facts, "datasets": mails, "unfinished": {"mails PLST k=2": "3 of 5"}})
+    kept = {"laws PLST k=2": "1 of 5", "mails PLST k=2": "3 of 5"}
+    assert read_study(tmp_path)["unfinished"] == kept
+    write_study(tmp_path, {**facts, "datasets": mails})
+    assert read_study(tmp_path)["unfinished"] == {"laws PLST k=2": "1 of 5"}

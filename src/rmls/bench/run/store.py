@@ -238,6 +238,11 @@ def write_study(folder: Path, values: dict[str, Any]) -> None:
     # A data set that was missing once may be there now.
     missing = {name: text for name, text in missing.items() if name not in datasets}
     merged = {**values, "datasets": datasets, "missing": missing}
+    # What was left of these data sets is known anew; a setting begins with the name of its data.
+    here = tuple(f"{name} " for name in values["datasets"])
+    left = {n: text for n, text in old.get("unfinished", {}).items() if not n.startswith(here)}
+    if unfinished := {**left, **values.get("unfinished", {})}:
+        merged["unfinished"] = unfinished
     write_text(Path(folder) / STUDY, json.dumps(merged, indent=1, ensure_ascii=False) + "\n")
 
 
