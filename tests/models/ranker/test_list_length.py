@@ -82,3 +82,10 @@ def test_the_length_is_saved_with_the_model(tmp_path: Path) -> None:
     for rule in ("f1", "macro_f1"):
         sets = [each.predict_sets(data().test.X, rule) for each in (model, again)]
         assert (sets[0] != sets[1]).nnz == 0
+
+
+def test_models_of_folds_list_as_the_kept_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kept model finds its lists long enough, those of the folds, with fewer rows, do not."""
+    answers = iter((False, False, True, True))
+    monkeypatch.setattr(scoring.Proposer, "misses_labels", lambda *_: next(answers))
+    assert fit(calibration_folds=3).shortlist_size_ == SHORT

@@ -34,6 +34,7 @@ from rmls.models.ranker.combination import (
     combine,
     plain_combination,
 )
+from rmls.models.ranker.held_out_rows import split_rows
 from rmls.models.ranker.kept_rows import KeptRows, read_kept_rows
 from rmls.models.ranker.live.methods import LiveLabels
 from rmls.models.ranker.scoring import (
@@ -44,17 +45,13 @@ from rmls.models.ranker.scoring import (
     without_idle_names,
 )
 from rmls.models.ranker.sources import Background, Rows, lay_out
-from rmls.models.ranker.trainer import HELD_OUT_ROWS, StageTrainer, trainer_settings
+from rmls.models.ranker.trainer import StageTrainer, trainer_settings
 from rmls.models.ranker.why import Explains
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.shared.estimator import MultiLabelEstimator
 from rmls.models.shared.probabilities import GivesLists
 from rmls.models.shared.progress import stage, takes_the_rest, warn_interrupted
-from rmls.models.shared.training_set import TrainingSet, count_folds
-
-# Below, a tenth of the rows is too few to learn the combination from (docs/research/ranker.md).
-CROSS_FIT_ROWS = 5_000
-MIN_ROWS = 30
+from rmls.models.shared.training_set import TrainingSet
 
 
 class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
@@ -119,7 +116,8 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     calibration_folds : int or "auto", default="auto"
         Models fitted to parts of the rows to score the others; 0 holds out 2,000 rows instead, at
         most ``validation_fraction``, and lets the classifiers learn from them afterwards.
-        ``"auto"`` is 3, and 0 above 5,000 distinct rows.
+        ``"auto"`` is 3, 2 for at most 150 labels of more than 1,000 distinct rows, and 0 above
+        5,000.
     validation_fraction : float, default=0.1
         Maximum share of the rows held out where there are no folds.
     random_state : int, RandomState or None, default=0
@@ -312,13 +310,8 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         return ListedRows(held, self._scorer, self._frequencies)
 
     def _train(self, trainer: StageTrainer, data: TrainingSet) -> tuple[Stages, HeldOut]:
-        n_folds = count_folds(self.calibration_folds, data.n_rows, CROSS_FIT_ROWS)
-        # Too few to leave any out: the combination has to trust the scores of training rows.
-        if data.n_rows < MIN_ROWS:
-            n_folds = 0
-        elif not n_folds:
-            share = min(self.validation_fraction, HELD_OUT_ROWS / data.n_rows)
-            data = data.hold_out(share, trainer.seed)
+        share = self.validation_fraction
+        data, n_folds = split_rows(data, self.calibration_folds, share, trainer.seed)
         return without_idle_names(*trainer.fit(data, n_folds), self._frequencies)
 
     def _settle(self, trainer: StageTrainer, stages: Stages, held: HeldOut) -> None:

@@ -41,8 +41,6 @@ from rmls.models.shared.training_set import TrainingSet
 SHORT, LONG = 150, 500
 # Rows come in the order of their fingerprints: the first ones are a fair sample.
 INDEX_ROWS = 2_048
-# Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
-HELD_OUT_ROWS = 2_000
 DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
 # C / n^0.25: each row of a rare label is needed, a frequent one is held back more.
 DEFAULT_COST_POWER = 0.25
@@ -185,7 +183,8 @@ class StageTrainer:
             index, recall = build_index(self.index, *searched, self.seed, self.n_threads)
             sources = tuple(source.learn(data.kept) for source in self.sources)
             proposer = Proposer(vectors, index, self.size, sources)
-            if proposer.misses_labels(data, self.longest, self.n_threads):
+            # The kept model, trained first, decides: models of folds must list as it does.
+            if self.stages is None and proposer.misses_labels(data, self.longest, self.n_threads):
                 self.size = self.longest
                 self._require_memory(data)
                 proposer = replace(proposer, size=self.size)
