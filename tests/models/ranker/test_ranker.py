@@ -194,7 +194,7 @@ def test_noise_known_by_heart_gets_the_probability_of_the_base_rate(
     # The rates of the held-out rows alone stray by 0.03.
     np.testing.assert_allclose(np.mean(means, axis=0), rates, atol=0.06)
     # A model that is judged by the rows it was trained on takes what it knows by heart for truth.
-    monkeypatch.setattr("rmls.models.ranker.held_out_rows.MIN_ROWS", 10**9)
+    monkeypatch.setattr("rmls.models.ranker.sources.MIN_ROWS", 10**9)
     leaky = RMLSRanker(16, calibration=calibration, **options).fit(X, Y)
     assert wasted_bits(leaky.predict_proba(unseen), rates) > 0.4
 

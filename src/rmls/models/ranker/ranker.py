@@ -34,7 +34,6 @@ from rmls.models.ranker.combination import (
     combine,
     plain_combination,
 )
-from rmls.models.ranker.held_out_rows import split_rows
 from rmls.models.ranker.kept_rows import KeptRows, read_kept_rows
 from rmls.models.ranker.live.methods import LiveLabels
 from rmls.models.ranker.scoring import (
@@ -44,7 +43,7 @@ from rmls.models.ranker.scoring import (
     Stages,
     without_idle_names,
 )
-from rmls.models.ranker.sources import Background, Rows, lay_out
+from rmls.models.ranker.sources import Background, Rows, lay_out, split_rows
 from rmls.models.ranker.trainer import StageTrainer, trainer_settings
 from rmls.models.ranker.why import Explains
 from rmls.models.rmls.rmls import RMLS

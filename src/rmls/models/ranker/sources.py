@@ -1,4 +1,4 @@
-"""What a ranker learns its vectors with, and what it may know besides: names, dense columns."""
+"""What a ranker is trained on and with, and what it may know besides: names, dense columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rmls.core.sparse import as_label_csr, fingerprints, is_mapped, slice_rows
 from rmls.kernels.backend import Vectors
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sampling import count_passes
-from rmls.models.shared.training_set import TrainingSet
+from rmls.models.shared.training_set import TrainingSet, count_folds
 
 Floats = NDArray[np.float32]
 
@@ -38,6 +38,15 @@ SMALLEST = 1e-30
 PAIRS_AT_ONCE = 1 << 20
 # Of the memory there is, what rows and lists may take before they go to disk.
 SHARE_IN_MEMORY = 0.5
+# Below, a tenth of the rows is too few to learn the combination from (docs/research/ranker.md).
+CROSS_FIT_ROWS = 5_000
+MIN_ROWS = 30
+# Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
+HELD_OUT_ROWS = 2_000
+# Labels that all fit into a list have rows enough for models of half of them
+# (docs/research/accuracy-log.md); where there are more, rare ones would miss the other half.
+FEW_LABELS = 150
+ROWS_FOR_TWO_FOLDS = 1_000
 
 
 class Rows(NamedTuple):
@@ -245,6 +254,20 @@ def lay_out(model: Any, data: TrainingSet) -> TrainingSet:
             return lay_out_on_disk(model, data)
     X, dense = Rows.split(data.X, int(model.dense_columns))
     return cast(TrainingSet, model._normalized(replace(data, X=X, dense=dense)).compact())
+
+
+def split_rows(
+    data: TrainingSet, folds: int | str, fraction: float, seed: int
+) -> tuple[TrainingSet, int]:
+    """Return the set, with rows held out where there are no folds, and the number of folds."""
+    n_folds = count_folds(folds, data.n_rows, CROSS_FIT_ROWS)
+    # Too few to leave any out: the combination has to trust the scores of training rows.
+    if data.n_rows < MIN_ROWS:
+        return data, 0
+    if not n_folds:
+        return data.hold_out(min(fraction, HELD_OUT_ROWS / data.n_rows), seed), 0
+    is_easy = data.n_labels <= FEW_LABELS and data.n_rows > ROWS_FOR_TWO_FOLDS
+    return data, 2 if is_auto(folds) and is_easy else n_folds
 
 
 def make_sources(model: Any, label_text: Any) -> list[SourceTrainer]:
