@@ -122,3 +122,11 @@ def test_what_is_left_of_other_data_is_still_named_by_a_later_run(tmp_path: Path
     assert read_study(tmp_path)["unfinished"] == kept
     write_study(tmp_path, {**facts, "datasets": mails})
     assert read_study(tmp_path)["unfinished"] == {"laws PLST k=2": "1 of 5"}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+def test_a_size_of_auto_is_none_of_the_tables(tmp_path: Path) -> None:
+    method = Method("RMLSRanker", params={"n_components": "auto", "max_iter": 1})
+    assert len(run_study(study_of(method), tmp_path)) == 2
+    records, _ = read_current(tmp_path)
+    assert {one.setting.n_components for one in summarise(records)} == {None}

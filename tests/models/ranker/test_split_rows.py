@@ -1,6 +1,8 @@
-"""How many models score the rows that the combination of a ranker is learned from."""
+"""What is trained by the numbers of rows and labels: models that calibrate, and their vectors."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -24,14 +26,48 @@ from rmls.models.ranker.trainer import StageTrainer
 def test_folds(
     n_rows: int, n_labels: int, folds: int | str, n_models: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[int] = []
+    _, found = begin(n_rows, n_labels, monkeypatch, calibration_folds=folds)
+    assert found == n_models
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_labels", "options", "size", "passes", "negatives"),
+    [
+        (600, 20, {}, 128, 8, 20),
+        (1_500, 20, {}, 64, 5, 5),
+        (1_500, 200, {}, 128, 8, 20),
+        (8_500, 20, {}, 128, 4, 10),
+        (8_500, 200, {}, 128, 4, 10),
+        (1_500, 20, {"n_components": 128, "max_iter": 8}, 128, 8, 5),
+    ],
+)
+def test_vectors(
+    n_rows: int,
+    n_labels: int,
+    options: dict[str, Any],
+    size: int,
+    passes: int,
+    negatives: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trainer, _ = begin(n_rows, n_labels, monkeypatch, **options)
+    (member,) = trainer.members
+    assert (member.n_components, member.max_iter) == (size, passes)
+    assert member.negatives_per_positive == negatives
+
+
+def begin(
+    n_rows: int, n_labels: int, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> tuple[StageTrainer, int]:
+    """Return the trainer of a ranker and how many models are to calibrate it."""
+    seen: list[tuple[StageTrainer, int]] = []
 
     def fit(trainer: StageTrainer, data: object, n_folds: int) -> None:
-        seen.append(n_folds)
+        seen.append((trainer, n_folds))
         raise InterruptedError
 
     monkeypatch.setattr(module.StageTrainer, "fit", fit)
     data = make_longtail(n_rows, 300, n_labels, labels_per_row=3, random_state=0)
     with pytest.raises(InterruptedError):
-        RMLSRanker(calibration_folds=folds).fit(data.X, data.Y)
-    assert seen == [n_models]
+        RMLSRanker(**options).fit(data.X, data.Y)
+    return seen[0]

@@ -18,6 +18,7 @@ from typing import (
 )
 
 from rmls.bench.run.records import Record, Reliability
+from rmls.core.options import is_auto
 
 # Larger than any figure, and far from where arithmetic on floats overflows.
 LARGEST = 1e100
@@ -94,7 +95,8 @@ def check_record(value: Any) -> Record:
     _check(value, Record, "")
     _check_outcome(value)
     components = value["config"]["params"].get("n_components")
-    _check(components, _OPTIONAL_WHOLE, "config.params.n_components")
+    if not is_auto(components):
+        _check(components, _OPTIONAL_WHOLE, "config.params.n_components")
     _check(value["machine"].get("memory"), _OPTIONAL_NUMBER, "machine.memory")
     sizes = value["data"] or {}
     for name in ("n_train", "n_test", "n_features", "n_labels"):

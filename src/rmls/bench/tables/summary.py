@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rmls.bench.run.records import Measured, Record
 from rmls.bench.study.methods import NO_RULE
+from rmls.core.options import is_auto
 from rmls.report.averages import Average
 
 COSTS = {
@@ -129,6 +130,9 @@ def setting_of(record: Record) -> Setting:
     config = record["config"]
     params = dict(config["params"])
     n_components = params.pop("n_components", None)
+    # As if nothing had been said: the size is the method's own choice.
+    if is_auto(n_components):
+        n_components = None
     # What None switches off is not named: the label of the method says it.
     given = sorted(name for name, value in params.items() if value is not None)
     variant = ", ".join(f"{name}={params[name]}" for name in given)

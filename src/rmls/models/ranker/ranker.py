@@ -62,11 +62,12 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
 
     Parameters
     ----------
-    n_components : int, default=128
-        Length of the vectors that propose.
+    n_components : int or "auto", default="auto"
+        Length of the vectors that propose. ``"auto"`` is 128, and 64 for at most 150 labels of
+        1,000 to 8,000 distinct rows; with a ``device`` always 128.
     max_iter : int or "auto", default="auto"
-        Passes of the training of these vectors. ``"auto"`` is 8, and 4 with larger steps from 8,000
-        rows on; with a ``device`` always 8.
+        Passes of the training of these vectors. ``"auto"`` is 8, with larger steps 5 where the
+        vectors are short and 4 from 8,000 rows on; with a ``device`` always 8.
     shortlist_size : int or "auto", default="auto"
         Labels proposed for a row; only they are ranked by both scores. ``"auto"`` is 150, and 500
         for up to 20,000 rows where 150 find less than 85% of the labels of held-out rows.
@@ -181,7 +182,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     _scorer: ListScorer
     _held_out: HeldOut | None = None
 
-    n_components: int
+    n_components: int | str
     max_iter: int | str
     shortlist_size: int | str
     representation: RMLS | None
@@ -200,7 +201,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     cluster: str | None
 
     _options: ClassVar[dict[str, Option]] = {
-        "n_components": whole(1),
+        "n_components": whole(1).or_auto(),
         "max_iter": whole(1).or_auto(),
         "shortlist_size": whole(1).or_auto(),
         "representation": anything("an RMLS").or_none(),
@@ -221,7 +222,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
 
     def __init__(
         self,
-        n_components: int = 128,
+        n_components: int | str = "auto",
         *,
         max_iter: int | str = "auto",
         shortlist_size: int | str = "auto",

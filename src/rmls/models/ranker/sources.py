@@ -16,7 +16,7 @@ from rmls.core.options import is_auto, read_seed
 from rmls.core.sparse import as_label_csr, fingerprints, is_mapped, slice_rows
 from rmls.kernels.backend import Vectors
 from rmls.models.rmls.rmls import RMLS
-from rmls.models.rmls.sampling import count_passes
+from rmls.models.rmls.sampling import count_passes, count_rows
 from rmls.models.shared.training_set import TrainingSet, count_folds
 
 Floats = NDArray[np.float32]
@@ -24,6 +24,7 @@ Floats = NDArray[np.float32]
 # Of the vectors. From so many rows on four passes of large steps do what eight of small ones did
 # (docs/research/accuracy-log.md); not tried on a device, where steps are those of whole batches.
 REPRESENTATION: dict[str, Any] = {
+    "n_components": 128,
     "sampler": "mixture",
     "negatives_per_positive": 20,
     "learning_rate": 0.1,
@@ -31,6 +32,16 @@ REPRESENTATION: dict[str, Any] = {
 }
 MANY_ROWS = 8_000
 FOR_MANY = {"negatives_per_positive": 10, "learning_rate": 0.2, "max_iter": 4}
+# Labels that all fit into a list, of rows enough: half of the components and fewer steps rank them
+# as well, and models of half of the rows calibrate as well (docs/research/accuracy-log.md). Where
+# there are more labels, rare ones would miss the other half.
+FEW_LABELS, ENOUGH_ROWS = 150, 1_000
+FOR_FEW_LABELS = {
+    "n_components": 64,
+    "negatives_per_positive": 5,
+    "learning_rate": 0.15,
+    "max_iter": 5,
+}
 # Plenty for means; a covariance of 128 columns wants some thousands.
 BACKGROUND_ROWS = 5_000
 SMALLEST = 1e-30
@@ -43,10 +54,6 @@ CROSS_FIT_ROWS = 5_000
 MIN_ROWS = 30
 # Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
 HELD_OUT_ROWS = 2_000
-# Labels that all fit into a list have rows enough for models of half of them
-# (docs/research/accuracy-log.md); where there are more, rare ones would miss the other half.
-FEW_LABELS = 150
-ROWS_FOR_TWO_FOLDS = 1_000
 
 
 class Rows(NamedTuple):
@@ -266,8 +273,12 @@ def split_rows(
         return data, 0
     if not n_folds:
         return data.hold_out(min(fraction, HELD_OUT_ROWS / data.n_rows), seed), 0
-    is_easy = data.n_labels <= FEW_LABELS and data.n_rows > ROWS_FOR_TWO_FOLDS
-    return data, 2 if is_auto(folds) and is_easy else n_folds
+    return data, 2 if is_auto(folds) and has_few_labels(data) else n_folds
+
+
+def has_few_labels(data: TrainingSet) -> bool:
+    """Whether there are so few labels, and so many rows of them, that less work does as well."""
+    return data.n_labels <= FEW_LABELS and data.n_rows > ENOUGH_ROWS
 
 
 def make_sources(model: Any, label_text: Any) -> list[SourceTrainer]:
@@ -285,17 +296,20 @@ def make_sources(model: Any, label_text: Any) -> list[SourceTrainer]:
     return sources
 
 
-def make_members(ranker: Any, n_rows: int) -> list[RMLS]:
+def make_members(ranker: Any, data: TrainingSet) -> list[RMLS]:
     """Return the settings of the representations, with as many passes on parts of the rows."""
     first = read_seed(ranker.random_state)
+    n_rows = count_rows(data.weights)
     # More than RMLS alone takes: vectors that only propose may be short (docs/research/ranker.md).
     l2 = min(max(0.001, 5.0 / n_rows), 0.01)
     given = REPRESENTATION
-    if n_rows >= MANY_ROWS and ranker.device == "cpu":
+    if ranker.device == "cpu" and n_rows >= MANY_ROWS:
         given = given | FOR_MANY
-    if not is_auto(ranker.max_iter):
-        given = given | {"max_iter": ranker.max_iter}
-    model = RMLS(ranker.n_components, l2=l2, **given)
+    elif ranker.device == "cpu" and has_few_labels(data):
+        given = given | FOR_FEW_LABELS
+    own = {name: getattr(ranker, name) for name in ("n_components", "max_iter")}
+    given = given | {name: value for name, value in own.items() if not is_auto(value)}
+    model = RMLS(l2=l2, **given)
     if ranker.representation is not None:
         model = clone(ranker.representation)
     fixed = {

@@ -32,7 +32,6 @@ from rmls.models.ranker.sources import (
     make_sources,
 )
 from rmls.models.rmls.rmls import RMLS
-from rmls.models.rmls.sampling import count_rows
 from rmls.models.rmls.sgd import Training, train_members
 from rmls.models.shared.progress import stage
 from rmls.models.shared.training_set import TrainingSet
@@ -247,7 +246,7 @@ def trainer_settings(ranker: Any, data: TrainingSet) -> dict[str, Any]:
     size, longest = (SHORT, LONG) if auto else (int(ranker.shortlist_size), 0)
     return {
         "space": ranker._space,
-        "members": make_members(ranker, count_rows(data.weights)),
+        "members": make_members(ranker, data),
         "size": min(size, data.n_labels),
         "longest": min(longest, data.n_labels),
         "index": ranker.index,
