@@ -112,9 +112,9 @@ def logistic_step(dual, cost, curvature, margin):
 class Room(NamedTuple):
     """Memory for the rows of one label; see `make_room`.
 
-    ``begins`` and ``ends`` are those of a row among the entries, ``norms`` and ``costs`` its part
-    of the problem. Rows at hand have features that are numbered by their first appearance:
-    ``names`` are their true numbers, ``numbers`` the way back (-1 for none).
+    ``order`` are the places of the rows that have a say. ``begins`` and ``ends`` are those of a row
+    among the entries, ``norms`` and ``costs`` its part of the problem. ``w`` are the weights, 0
+    between two labels, and ``kept`` those that are large enough.
     """
 
     begins: np.ndarray
@@ -124,9 +124,8 @@ class Room(NamedTuple):
     order: np.ndarray
     indices: np.ndarray
     data: np.ndarray
-    names: np.ndarray
-    numbers: np.ndarray
     w: np.ndarray
+    kept: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -141,21 +140,44 @@ def make_room(problem, longest, n_features):
         np.empty(longest, np.int32),
         np.empty(n_entries, problem.x_indices.dtype),
         np.empty(n_entries, np.float32),
-        np.empty(n_features, np.int32),
-        np.full(n_features, -1, np.int32),
         np.zeros(n_features, np.float32),
+        np.empty(n_features, np.float32),
     )
 
 
 @njit(cache=True, nogil=True)
-def find_rows(problem, rows, factor, duals, room):
-    """Write where the rows of a label stand, and what they cost; returns the number of entries.
+def choose_active(problem, rows, duals, order):
+    """Write the places of the rows that have a say to ``order``, those that may move in front.
+
+    Returns the number of rows whose variables may move, and of all that have a say: the others
+    belong to the solution so far and cost nothing now. All variables may move where none is above
+    0: the label was left out of the last solution.
+    """
+    costs, added = problem.costs, problem.added
+    everything = len(added) == 0 or not np.any(duals > 0)
+    count = 0
+    for place in range(len(rows)):
+        row = rows[place]
+        if costs[row] > 0 and (everything or added[row] or duals[place] > 0):
+            order[count] = place
+            count += 1
+    n_rows = count
+    for place in range(len(rows)):
+        if duals[place] > 0 and costs[rows[place]] <= 0:
+            order[n_rows] = place
+            n_rows += 1
+    return count, n_rows
+
+
+@njit(cache=True, nogil=True)
+def find_rows(problem, rows, factor, duals, n_rows, room):
+    """Write where the rows that have a say stand, and what they cost; returns their entries.
 
     The variables of the logistic loss lie between 0 and the cost: new ones start a little above 0,
     those of a solution with larger costs a little below the cost.
     """
     n_entries = 0
-    for place in range(len(rows)):
+    for place in room.order[:n_rows]:
         row = rows[place]
         room.begins[place], room.ends[place] = problem.x_indptr[row], problem.x_indptr[row + 1]
         n_entries += room.ends[place] - room.begins[place]
@@ -173,42 +195,22 @@ def find_rows(problem, rows, factor, duals, room):
 
 @njit(cache=True, nogil=True)
 def bring_rows(problem, n_rows, room):
-    """Lay the rows of a label out side by side; returns how many features they have.
+    """Lay the rows that have a say out side by side.
 
     Every epoch visits them in another order. Scattered over all rows, each would come from afar.
     """
-    filled, n_names = 0, 0
-    for place in range(n_rows):
-        begin, end = room.begins[place], room.ends[place]
+    filled, indices, data = np.int64(0), room.indices, room.data
+    x_indices, x_data = problem.x_indices, problem.x_data
+    for place in room.order[:n_rows]:
+        begin, size = room.begins[place], room.ends[place] - room.begins[place]
+        # Two plain copies, which become vector code.
+        for position in range(np.uint64(size)):
+            indices[np.uint64(filled) + position] = x_indices[np.uint64(begin) + position]
+        for position in range(np.uint64(size)):
+            data[np.uint64(filled) + position] = x_data[np.uint64(begin) + position]
         room.begins[place] = filled
-        for position in range(np.uint64(begin), np.uint64(end)):
-            feature = problem.x_indices[position]
-            if room.numbers[feature] < 0:
-                room.numbers[feature] = n_names
-                room.names[n_names] = feature
-                n_names += 1
-            room.indices[filled] = room.numbers[feature]
-            room.data[filled] = problem.x_data[position]
-            filled += 1
+        filled += size
         room.ends[place] = filled
-    return n_names
-
-
-@njit(cache=True, nogil=True)
-def choose_active(problem, rows, duals, order):
-    """Write the places of the variables that may move to ``order``; returns their number.
-
-    All of them may where none is above 0: the label was left out of the last solution.
-    """
-    costs, added = problem.costs, problem.added
-    everything = len(added) == 0 or not np.any(duals > 0)
-    count = 0
-    for place in range(len(rows)):
-        row = rows[place]
-        if costs[row] > 0 and (everything or added[row] or duals[place] > 0):
-            order[count] = place
-            count += 1
-    return count
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
@@ -283,38 +285,37 @@ def solve_label(problem, n_relevant, count, offsets, duals, indices, data, room,
 
 
 @njit(cache=True, nogil=True)
-def name_features(n_rows, indices, room):
-    """Write the features of rows that are not at hand to ``names``; returns their number."""
-    count = 0
-    for place in range(n_rows):
+def gather_weights(indices, n_rows, n_entries, prune, room, indices_out, values_out, filled):
+    """Move the weights of one label that are large enough to the outputs, by feature; clear them.
+
+    Returns how many weights the outputs hold. All features are looked at, or those of the rows
+    where these are fewer.
+    """
+    w, kept = room.w, room.kept
+    if len(w) <= n_entries:
+        for feature in range(len(w)):
+            value = w[feature]
+            if abs(value) >= prune and value != 0:
+                indices_out[filled] = feature
+                values_out[filled] = value
+                filled += 1
+        w[:] = np.float32(0.0)
+        return filled
+    first = filled
+    for place in room.order[:n_rows]:
         for position in range(room.begins[place], room.ends[place]):
             feature = indices[position]
-            # Rows whose variable never left 0 added nothing to w.
-            if room.numbers[feature] < 0 and room.w[feature] != 0:
-                room.numbers[feature] = count
-                room.names[count] = feature
-                count += 1
-    return count
-
-
-@njit(cache=True, nogil=True)
-def gather_weights(n_names, at_hand, prune, room, indices_out, values_out, filled):
-    """Move the weights of one label that are large enough to the outputs, and clear the room."""
-    first, names, numbers, w = filled, room.names, room.numbers, room.w
-    for number in range(n_names):
-        value = w[number if at_hand else names[number]]
-        if abs(value) >= prune and value != 0:
-            indices_out[filled] = names[number]
-            filled += 1
-    # By feature, few as they are now.
-    kept = np.sort(indices_out[first:filled])
-    for place in range(len(kept)):
-        feature = kept[place]
-        indices_out[first + place] = feature
-        values_out[first + place] = w[numbers[feature] if at_hand else feature]
-    for number in range(n_names):
-        numbers[names[number]] = -1
-        w[number if at_hand else names[number]] = np.float32(0.0)
+            value = w[feature]
+            if abs(value) >= prune and value != 0:
+                kept[feature] = value
+                indices_out[filled] = feature
+                filled += 1
+            # Seen: the next row that has the feature passes it over.
+            w[feature] = np.float32(0.0)
+    found = np.sort(indices_out[first:filled])
+    for place in range(len(found)):
+        indices_out[first + place] = found[place]
+        values_out[first + place] = kept[found[place]]
     return filled
 
 
@@ -356,16 +357,18 @@ def solve_labels(problem, pairs, duals, labels, n_features, bias_out):
         offsets = problem.offsets[start:stop] if len(problem.offsets) else problem.offsets
         # Random orders belong to the label: a solution does not depend on who else is solved.
         state = np.uint64(label + 1) * np.uint64(0x9E3779B97F4A7C15)
-        at_hand = find_rows(problem, rows, problem.label_costs[label], own, room) <= len(room.data)
-        count = choose_active(problem, rows, own, room.order)
+        count, n_rows = choose_active(problem, rows, own, room.order)
+        n_entries = find_rows(problem, rows, problem.label_costs[label], own, n_rows, room)
         given = (problem, n_relevant, count, offsets, own)
-        if at_hand:
-            n_names = bring_rows(problem, len(rows), room)
+        before = filled
+        # Twice the same, as a choice between arrays would hide from the compiler what they are.
+        if n_entries <= len(room.data):
+            bring_rows(problem, n_rows, room)
             bias_out[label] = solve_label(*given, room.indices, room.data, room, state)
+            found = (room.indices, n_rows, n_entries, problem.prune, room)
         else:
             bias_out[label] = solve_label(*given, problem.x_indices, problem.x_data, room, state)
-            n_names = name_features(len(rows), problem.x_indices, room)
-        before = filled
-        filled = gather_weights(n_names, at_hand, problem.prune, room, indices, values, filled)
+            found = (problem.x_indices, n_rows, n_entries, problem.prune, room)
+        filled = gather_weights(*found, indices, values, filled)
         lengths[number] = filled - before
     return lengths, indices[:filled].copy(), values[:filled].copy()
