@@ -70,7 +70,7 @@ def best_of_rows(block, start, stop, out_labels, out_scores):
             scores[size], labels[size] = score, label
 
 
-CHUNK, WIDE = 16, 64  # scores that are compared with the score to beat at a time
+CHUNK = 64  # scores that are compared with the score to beat at a time
 LOW_BITS, ALL_BITS = np.int64(0x7FFFFFFF), np.int64(0xFFFFFFFF)
 
 
@@ -143,7 +143,7 @@ def _largest(scores, start, stop):
 def room_for(n_rows, k):
     """Return the memory of `offer_scores`: keys, their numbers, and the scores to beat."""
     lowest = np.full(n_rows, -np.inf, np.float32)
-    return np.empty((n_rows, 2 * k + CHUNK), np.int64), np.zeros(n_rows, np.int64), lowest
+    return np.empty((n_rows, 2 * k), np.int64), np.zeros(n_rows, np.int64), lowest
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -173,27 +173,27 @@ def offer_scores(tile, labels, rows, k, keys, counts, lowest):
     keys, counts, lowest : ndarray
         From `room_for`.
     """
-    n_labels = len(labels)
+    n_labels, noted = len(labels), np.empty(CHUNK, np.int32)
     for number in range(len(rows)):
         row, scores = rows[number], tile[number]
         own, count, to_beat = keys[row], counts[row], lowest[row]
-        start, stop = 0, 0
-        while stop < n_labels:
-            # Few scores count: most are passed over in vector code, many at a time, then some.
-            start = stop
-            if start + WIDE <= n_labels and not _has_any(scores, start, WIDE, to_beat):
-                stop = start + WIDE
-                continue
+        for start in range(0, n_labels, CHUNK):
             stop = min(start + CHUNK, n_labels)
+            # Few scores count: most are passed over in vector code, many at a time.
             if stop - start == CHUNK and not _has_any(scores, start, CHUNK, to_beat):
                 continue
-            # Every key is written, but the next one overwrites it unless it counts: no branch.
-            for place in range(start, stop):
+            # Every place is noted, but the next one overwrites it unless it counts: no branch.
+            n_noted = np.int64(0)
+            for place in range(np.uint64(start), np.uint64(stop)):
+                noted[np.uint64(n_noted)] = place
+                n_noted += np.int64(not scores[place] < to_beat)
+            for position in range(n_noted):
+                place = noted[position]
                 own[count] = _key(scores[place], labels[place])
-                count += not scores[place] < to_beat
-            if count >= 2 * k:
-                to_beat = _score_of(_lead(own, count, k))
-                count = k
+                count += 1
+                if count == 2 * k:
+                    to_beat = _score_of(_lead(own, count, k))
+                    count = k
         counts[row], lowest[row] = count, to_beat
 
 
@@ -333,49 +333,73 @@ def take_best(k, keys, counts, out_labels, out_scores):
         _write_best(keys[row, :k], room, out_labels[row], out_scores[row])
 
 
-@njit(cache=True, nogil=True)
-def _follow(best, following, k, keys):
-    """Write the best k of some labels and of those with the same scores to the front of ``keys``.
+@njit(cache=True, nogil=True, fastmath=True)
+def _place_keys(keys, count, places):
+    """Write a number from 0 to 255 for every key, as `_place_scores` does for scores."""
+    lowest, highest = keys[0], keys[0]
+    for place in range(count):
+        lowest, highest = min(lowest, keys[place]), max(highest, keys[place])
+    least = _score_of(lowest)
+    width = _score_of(highest) - least
+    scale = np.float32(N_BUCKETS - 1) / width if width > 0 else np.float32(0.0)
+    if not 0 < scale < np.float32(np.inf):
+        places[:count] = 0
+        return
+    for place in range(count):
+        places[place] = np.uint8(np.int32((_score_of(keys[place]) - least) * scale))
 
-    ``keys`` has room for 2 k: when it is full, the best k are kept.
+
+@njit(cache=True, nogil=True)
+def _lead_by_bucket(keys, count, wanted, places, room):
+    """Move the ``wanted`` largest of the first ``count`` keys to the front, in some order.
+
+    As `best_by_bucket` finds them; ``places`` and ``room`` are memory for as many keys and one.
     """
-    count = 0
-    for place in range(len(best)):
-        score, label = _score_of(best[place]), _label_of(best[place])
-        while label >= 0:
-            if count == 2 * k:
-                _lead(keys, count, k)
-                count = k
-            keys[count] = _key(score, label)
-            count += 1
-            label = np.int64(following[label])
-    _lead(keys, count, k)
+    if count <= wanted:
+        return
+    _place_keys(keys, count, places)
+    sizes = np.zeros(N_BUCKETS, np.int64)
+    for place in range(count):
+        sizes[places[place]] += 1
+    last, above = N_BUCKETS - 1, 0
+    while above + sizes[last] < wanted:
+        above += sizes[last]
+        last -= 1
+    n_keys, filled = 0, 0
+    for place in range(count):
+        key, bucket = keys[place], places[place]
+        room[n_keys] = key
+        n_keys += bucket == last
+        # What is overwritten was read before.
+        keys[filled] = key
+        filled += bucket > last
+    _lead(room, n_keys, wanted - filled)
+    for place in range(wanted - filled):
+        keys[filled + place] = room[place]
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def take_best_again(
-    k, n_tried, keys, counts, hidden, vectors, bias, following, out_labels, out_scores
-):
-    """Score the best of what was offered by ``h . l_j + c_j``, and write the best k of these.
+def take_best_again(k, keys, counts, hidden, vectors, bias, following, out_labels, out_scores):
+    """Score what was offered by ``h . l_j + c_j``, and write the best k of it.
 
     ``following`` are the labels that share a vector, as in `Leading`.
     """
-    found, room = np.empty(2 * k, np.int64), np.empty(k, np.int64)
+    size, linked = keys.shape[1] + 2 * k, len(following) > 0
+    found, room = np.empty(size, np.int64), np.empty(size + 1, np.int64)
+    places = np.empty(size, np.uint8)
     for row in range(len(counts)):
-        count, h = counts[row], hidden[row]
-        # To find the best of a few more takes as long as to try them all.
-        if 2 * count > 3 * n_tried:
-            _lead(keys[row], count, n_tried)
-            count = n_tried
-        tried = keys[row, :count]
+        tried, h, n_found = keys[row, : counts[row]], hidden[row], 0
         for place in range(len(tried)):
             if place + AHEAD < len(tried):
                 prefetch_row(vectors, _label_of(tried[place + AHEAD]))
             label = _label_of(tried[place])
-            tried[place] = _key(dot_row(vectors, label, h) + bias[label], label)
-        best = tried[:k]
-        _lead(tried, len(tried), len(best))
-        if len(following):
-            _follow(best, following, k, found)
-            best = found[:k]
-        _write_best(best, room, out_labels[row], out_scores[row])
+            score = dot_row(vectors, label, h) + bias[label]
+            while label >= 0:
+                if n_found == size:
+                    _lead_by_bucket(found, n_found, k, places, room)
+                    n_found = k
+                found[n_found] = _key(score, label)
+                n_found += 1
+                label = np.int64(following[label]) if linked else np.int64(-1)
+        _lead_by_bucket(found, n_found, k, places, room)
+        _write_best(found[:k], room, out_labels[row], out_scores[row])

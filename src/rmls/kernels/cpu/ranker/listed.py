@@ -265,9 +265,8 @@ class CpuSelection:
     ) -> tuple[Labels, Floats]:
         """Return the best ``k`` by ``h . l_j + c_j``, of these and all with the same vectors."""
         labels, scores = make_tables(len(self._counts), k)
-        offered = (self._keys, self._counts)
-        known = (hidden, read_only(vectors), read_only(bias))
-        take_best_again(k, self.k, *offered, *known, read_only(following), labels, scores)
+        known = map(read_only, (vectors, bias, following))
+        take_best_again(k, self._keys, self._counts, hidden, *known, labels, scores)
         return labels, scores
 
     def take(self) -> tuple[Labels, Floats]:
