@@ -143,27 +143,55 @@ def fit_logistic(
     [0.75]
     """
     theta = np.zeros(design.shape[1]) if start is None else np.array(start, dtype=np.float64)
-    diagonal = max(ridge, MIN_CURVATURE) * np.eye(len(theta))
     known = np.broadcast_to(np.asarray(offset), (len(design),))
+    # Blocks that stay in the cache; their sums do not depend on the number of threads.
+    blocks = for_blocks(
+        lambda start, stop: _NewtonBlock.of(
+            *(x[start:stop] for x in (design, total, positive, known))
+        ),
+        len(design),
+        BLOCK_ROWS,
+        n_threads,
+    )
 
-    def bend(start: int, stop: int) -> tuple[Floats, Floats]:
-        part = slice(start, stop)
-        X, n = design[part], total[part]
-        p = sigmoid(X @ theta.astype(X.dtype) + known[part])
-        # Slope Xᵀ (n p - y), curvature Xᵀ diag(n p (1 - p)) X.
-        curved = (X * (n * p * (1 - p))[:, None]).T @ X
-        return (X.T @ (n * p - positive[part])).astype(np.float64), curved.astype(np.float64)
+    def bend(number: int, _: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        return blocks[number].bend(theta)
 
     for _ in range(steps.max_steps):
-        # Blocks that stay in the cache; their sums do not depend on the number of threads.
-        slopes, curvatures = zip(*for_blocks(bend, len(design), BLOCK_ROWS, n_threads), strict=True)
-        slope = sum(slopes) + ridge * theta
-        move = np.linalg.solve(sum(curvatures) + diagonal, slope)
+        slope, curvature = ridge * theta, max(ridge, MIN_CURVATURE) * np.eye(len(theta))
+        bent = for_blocks(bend, len(blocks), 1, n_threads)
+        for block, (own_slope, own_curvature) in zip(blocks, bent, strict=True):
+            slope[block.used] += own_slope
+            curvature[np.ix_(block.used, block.used)] += own_curvature
+        move = np.linalg.solve(curvature, slope)
         length = float(np.abs(move).max())
         theta -= move * min(1.0, steps.max_move / max(length, 1e-12))
         if length < steps.tolerance:
             break
     return theta
+
+
+class _NewtonBlock(NamedTuple):
+    """Some rows of a logistic regression, with the columns that are not 0 in all of them."""
+
+    design: NDArray[Any]
+    used: NDArray[np.int64]
+    total: NDArray[Any]
+    positive: NDArray[Any]
+    known: NDArray[Any]
+
+    @classmethod
+    def of(cls, design: NDArray[Any], *rows: NDArray[Any]) -> _NewtonBlock:
+        """Return rows and what is known of them."""
+        used = np.flatnonzero(design.any(axis=0))
+        return cls(np.ascontiguousarray(design[:, used]), used, *rows)
+
+    def bend(self, theta: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the slope of the loss in the coefficients of the columns, and its curvature."""
+        X, n = self.design, self.total
+        p = sigmoid(X @ theta[self.used].astype(X.dtype) + self.known)
+        # Slope Xᵀ (n p - y), curvature Xᵀ diag(n p (1 - p)) X.
+        return X.T @ (n * p - self.positive), (X * (n * p * (1 - p))[:, None]).T @ X
 
 
 def fit_line(scores: Floats, total: Floats, positive: Floats) -> tuple[float, float]:

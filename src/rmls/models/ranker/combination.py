@@ -299,6 +299,10 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
     bends = [*np.quantile(held.own.ravel()[right], (0.2, 0.6))]
     knots = np.array([*bends, np.quantile(held.other.ravel()[right], 0.5)], np.float32)
     use, weights = _choose_pairs(held, known, knots)
+    near = bands(counts[use], frequencies.top)
+    # Neighbours in frequency see the same two bands: the regression looks at no other columns.
+    order = np.argsort((near > 0).argmax(axis=1).astype(np.uint8), kind="stable")
+    use, weights, near = use[order], weights[order], near[order]
     relevant = relevant[use]
     own, other = held.own.ravel()[use], held.other.ravel()[use]
     terms = np.empty((len(own), N_TERMS), np.float32)
@@ -309,7 +313,7 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
     more = held.scores.more.reshape(held.labels.size, held.n_more)[use]
     # 30 columns: every term times the nearness to every band, so that one regression fits all;
     # and what further sources say, times the nearness to both ends.
-    near, ends = (bands(counts[use], frequencies.top, count) for count in (N_BANDS, N_ENDS))
+    ends = bands(counts[use], frequencies.top, N_ENDS)
     design = np.hstack([_times(near, terms), _times(ends, more)])
     theta = regress(design, relevant, weights, (n_threads, held.device))
     shared, slopes = np.split(theta, [N_BANDS * N_TERMS])
