@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rmls.core.numeric import N_BANDS, bands, bend_curve, estimate_deviation, fit_biases
+from rmls.core import numeric
+from rmls.core.numeric import (
+    N_BANDS,
+    N_CURVE_BANDS,
+    bands,
+    bend_curve,
+    curve_bands,
+    estimate_deviation,
+    fit_biases,
+    half_octaves,
+)
 from rmls.decide import ScoreCounts, fit_calibration
 from rmls.decide.calibration import BIAS_DEVIATION
 from rmls.models.ranker.combination import Frequencies, HeldOut
@@ -134,13 +144,54 @@ def test_bent_curves_rise_whatever_the_counts_are(seed: int) -> None:
     assert (np.diff(found, axis=1) > 0).all()
 
 
-def test_frequencies_without_pairs_keep_the_common_curve() -> None:
+def test_frequencies_without_pairs_lie_between_their_neighbours() -> None:
     curve = np.linspace(-6, 2, 30)
-    total = np.full((1, 30), 500.0)
-    counts = np.stack([total, total * sigmoid(curve - 1)])
-    rare, frequent = bend_curve(curve, counts, np.eye(N_BANDS)[-1:], np.eye(N_BANDS)[[0, -1]])
-    np.testing.assert_allclose(rare, curve, atol=0.01)
-    np.testing.assert_allclose(frequent, curve - 1, atol=0.2)
+    total = np.full((2, 30), 500.0)
+    counts = np.stack([total, total * sigmoid([curve + 0.5, curve - 1])])
+    near = np.eye(N_CURVE_BANDS)[[0, -1]]
+    found = bend_curve(curve, counts, near, np.eye(N_CURVE_BANDS)) - curve
+    np.testing.assert_allclose(found[[0, -1]], [[0.5] * 30, [-1] * 30], atol=0.2)
+    # From band to band it falls, and the middle one is moved by the mean.
+    assert (np.diff(found, axis=0) < 0).all()
+    np.testing.assert_allclose(found[N_CURVE_BANDS // 2], -0.25, atol=0.2)
+
+
+def test_a_frequency_that_differs_from_those_around_it_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    curve, places = np.linspace(-6, 3, 60), half_octaves(2.0 ** np.arange(13))
+    # Labels of about 21 rows are moved most; of five frequencies up to 4,096 rows none is near.
+    moved = 1.2 * np.exp(-((places / 2 - 4.4) ** 2) / 2)[:, None]
+    total = np.full((len(places), 60), 2000.0)
+    counts = np.stack([total, total * sigmoid(curve + moved)])
+
+    def misfit() -> float:
+        near = curve_bands(places, 4096.0)
+        return float(np.abs(bend_curve(curve, counts, near, near) - curve - moved).max())
+
+    nine = misfit()
+    monkeypatch.setattr(numeric, "N_CURVE_BANDS", N_BANDS)
+    assert nine < 0.25
+    assert misfit() > 1.5 * nine
+
+
+def test_frequencies_share_what_few_positives_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    curve, near = np.linspace(-6, 2, 40), curve_bands(np.arange(0, 24), 4096.0)
+    total = np.full((24, 40), 4.0)
+
+    def misfit() -> float:
+        errors = []
+        for _ in range(10):
+            positive = rng.binomial(4, np.tile(sigmoid(curve + 0.7), (24, 1)))
+            found = bend_curve(curve, np.stack([total, positive]), near, near)
+            errors.append(np.abs(found - curve - 0.7).mean())
+        return float(np.mean(errors))
+
+    shared = misfit()
+    # Bands that know nothing of one another follow the noise.
+    monkeypatch.setattr(numeric, "STEP_DEVIATION", 3.0)
+    assert misfit() > 1.5 * shared
 
 
 def test_biases_do_not_depend_on_how_many_labels_are_fitted_together() -> None:

@@ -83,10 +83,14 @@ class NewtonSteps(NamedTuple):
 N_BANDS = 5
 # Groups of labels by their rows: 1, 1.4, 2, 2.8, 4, … up to 2^40.
 N_GROUPS = 81
-# Where a curve may bend: at probabilities of 2%, 12% and 50%.
-BENDS = (-4.0, -2.0, 0.0)
+# Curves follow nine frequencies: labels differ over shorter ranges than five can tell apart.
+N_CURVE_BANDS = 9
+# Where a curve may bend: at probabilities of 1%, 5%, 18%, 50% and 82%.
+BENDS = (-5.0, -3.0, -1.5, 0.0, 1.5)
 # A priori: how far a curve is moved, and by how much its slope changes, in all and at a bend.
 MOVE_DEVIATION, SLOPE_DEVIATION = 1.0, 0.25
+# Of these, how far one frequency is from the next: what few positives say is shared by many.
+STEP_DEVIATION = 0.2
 # Of the common curve: what keeps another one from being level.
 LEAST_RISE = 1e-3
 # Numbers of a block of labels x points: 512 kB of float64, which stays in the cache.
@@ -269,11 +273,17 @@ def half_octaves(counts: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(np.rint(2 * logs), dtype=np.int64)
 
 
+def curve_bands(places: NDArray[np.int64], top: float) -> Floats:
+    """Return how near the frequencies at some half octaves are to those that curves follow."""
+    return bands(np.exp2(places / 2), top, N_CURVE_BANDS)
+
+
 def bend_curve(curve: Floats, counts: Floats, near: Floats, wanted: Floats) -> Floats:
     """Return rising curves near a common one, whose difference from it follows a frequency.
 
-    Every band of frequencies moves the curve, stretches it, and bends it at three places, by
-    numbers with normal priors around 0; one logistic regression finds them all.
+    Every band of frequencies moves the curve, stretches it, and bends it at five places. Their mean
+    has a normal prior around 0 and a band one around the band before: with few positives bands do
+    what their neighbours do. One logistic regression finds all numbers.
 
     Parameters
     ----------
@@ -297,6 +307,9 @@ def bend_curve(curve: Floats, counts: Floats, near: Floats, wanted: Floats) -> F
     above = [SLOPE_DEVIATION * np.maximum(curve - bend, 0) for bend in BENDS]
     stretch = SLOPE_DEVIATION * curve
     terms = np.stack([np.full_like(curve, MOVE_DEVIATION), stretch, *above], axis=1)
+    # In steps from band to band, all numbers have the same prior.
+    steps = _steps(near.shape[1])
+    near, wanted = near @ steps, wanted @ steps
     # Only groups and points with pairs: most have none.
     groups, points = np.nonzero(counts[0])
     shape = (len(groups), near.shape[1] * terms.shape[1])
@@ -306,6 +319,15 @@ def bend_curve(curve: Floats, counts: Floats, near: Floats, wanted: Floats) -> F
     found = curve + wanted @ theta.reshape(near.shape[1], -1) @ terms.T
     # A curve that falls would turn the order of the scores.
     return np.asarray(np.maximum.accumulate(found, axis=1) + LEAST_RISE * (curve - curve[0]))
+
+
+def _steps(n_bands: int) -> Floats:
+    """Return how bands come of their mean, the first number, and the steps between them."""
+    steps = STEP_DEVIATION * np.tri(n_bands)
+    # Steps leave the mean where it is.
+    steps -= steps.mean(axis=0)
+    steps[:, 0] = 1.0
+    return np.asarray(steps)
 
 
 def fit_biases(

@@ -12,8 +12,8 @@ from scipy import sparse
 from rmls.core.errors import InputError
 from rmls.core.numeric import (
     N_GROUPS,
-    bands,
     bend_curve,
+    curve_bands,
     estimate_deviation,
     fit_biases,
     fit_curve,
@@ -231,7 +231,7 @@ def curves_by_frequency(
     places, curve_of = np.unique(half_octaves(rows), return_inverse=True)
     if not len(known):
         return [curve], np.zeros(len(rows), dtype=np.int32)
-    near, wanted = (bands(np.exp2(each / 2), top) for each in (known, places))
+    near, wanted = (curve_bands(each, top) for each in (known, places))
     bent = bend_curve(curve, groups[:, known], near, wanted)
     return [curve, *bent], np.where(rows > 0, curve_of + 1, 0).astype(np.int32)
 
