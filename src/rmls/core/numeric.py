@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rmls.core.resources import for_blocks
 
-# Numbers looked at together: they stay in the cache between the two looks.
-LOOK = 1 << 16
 F = TypeVar("F", bound=np.floating[Any])
 Floats = NDArray[np.float64]
 
@@ -44,22 +42,6 @@ def softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     # The largest power is exp(0) = 1, so that none overflows.
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float32)
-
-
-def are_finite(values: NDArray[Any]) -> bool:
-    """Tell whether all numbers of an array are finite, without a copy of it.
-
-    Examples
-    --------
-    >>> are_finite(np.ones(3)), are_finite(np.array([0.0, np.inf]))
-    (True, False)
-    """
-    flat = values.reshape(-1)
-    # Both extremes are nan where any number is.
-    return all(
-        np.isfinite(part.min()) and np.isfinite(part.max())
-        for part in (flat[start : start + LOOK] for start in range(0, len(flat), LOOK))
-    )
 
 
 class NewtonSteps(NamedTuple):
