@@ -333,31 +333,17 @@ def take_best(k, keys, counts, out_labels, out_scores):
         _write_best(keys[row, :k], room, out_labels[row], out_scores[row])
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def _place_keys(keys, count, places):
-    """Write a number from 0 to 255 for every key, as `_place_scores` does for scores."""
-    lowest, highest = keys[0], keys[0]
-    for place in range(count):
-        lowest, highest = min(lowest, keys[place]), max(highest, keys[place])
-    least = _score_of(lowest)
-    width = _score_of(highest) - least
-    scale = np.float32(N_BUCKETS - 1) / width if width > 0 else np.float32(0.0)
-    if not 0 < scale < np.float32(np.inf):
-        places[:count] = 0
-        return
-    for place in range(count):
-        places[place] = np.uint8(np.int32((_score_of(keys[place]) - least) * scale))
-
-
 @njit(cache=True, nogil=True)
-def _lead_by_bucket(keys, count, wanted, places, room):
+def _lead_by_bucket(keys, count, wanted, scores, places, room):
     """Move the ``wanted`` largest of the first ``count`` keys to the front, in some order.
 
-    As `best_by_bucket` finds them; ``places`` and ``room`` are memory for as many keys and one.
+    As `best_by_bucket` finds them; the others are memory for as many numbers and one more.
     """
     if count <= wanted:
         return
-    _place_keys(keys, count, places)
+    for place in range(count):
+        scores[place] = _score_of(keys[place])
+    _place_scores(scores[:count], places)
     sizes = np.zeros(N_BUCKETS, np.int64)
     for place in range(count):
         sizes[places[place]] += 1
@@ -386,7 +372,7 @@ def take_best_again(k, keys, counts, hidden, vectors, bias, following, out_label
     """
     size, linked = keys.shape[1] + 2 * k, len(following) > 0
     found, room = np.empty(size, np.int64), np.empty(size + 1, np.int64)
-    places = np.empty(size, np.uint8)
+    scores, places = np.empty(size, np.float32), np.empty(size, np.uint8)
     for row in range(len(counts)):
         tried, h, n_found = keys[row, : counts[row]], hidden[row], 0
         for place in range(len(tried)):
@@ -396,10 +382,10 @@ def take_best_again(k, keys, counts, hidden, vectors, bias, following, out_label
             score = dot_row(vectors, label, h) + bias[label]
             while label >= 0:
                 if n_found == size:
-                    _lead_by_bucket(found, n_found, k, places, room)
+                    _lead_by_bucket(found, n_found, k, scores, places, room)
                     n_found = k
                 found[n_found] = _key(score, label)
                 n_found += 1
                 label = np.int64(following[label]) if linked else np.int64(-1)
-        _lead_by_bucket(found, n_found, k, places, room)
+        _lead_by_bucket(found, n_found, k, scores, places, room)
         _write_best(found[:k], room, out_labels[row], out_scores[row])
