@@ -299,6 +299,9 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         self._background = Background.of(data, stages.proposer.vectors, trainer.classifiers)
         # For a review of the model, by the numbers of the rows as they were given.
         self._held_out = replace(held, rows=given[held.rows]) if trainer.parts else None
+        # What is left to learn looks at held-out scores alone: the pairs of a row and a label go.
+        trainer.classifiers = None
+        del data
         try:
             self._settle(trainer, stages, held)
         except KeyboardInterrupt:

@@ -164,9 +164,11 @@ def _certainty(classifiers: Any, n_labels: int) -> Floats:
         return np.ones(n_labels, np.float32)
     pairs, found = classifiers.pairs, np.zeros(n_labels)
     for start in range(0, int(pairs.indptr[-1]), PAIRS_AT_ONCE):
+        stop = start + PAIRS_AT_ONCE
         # Few pairs have a say: those at which the loss has a slope.
-        places = start + np.flatnonzero(classifiers.duals[start : start + PAIRS_AT_ONCE] > 0)
-        labels = np.searchsorted(pairs.indptr, places, side="right") - 1
+        places = start + np.flatnonzero(classifiers.duals[start:stop] > 0)
+        sizes = np.diff(np.clip(pairs.indptr, start, stop))
+        labels = np.repeat(np.arange(n_labels), sizes)[places - start]
         found += np.bincount(labels, _curvatures(classifiers, places, labels), n_labels)
     return np.asarray(1 + found, dtype=np.float32)
 
