@@ -359,17 +359,17 @@ def join_vectors(parts: list[Vectors]) -> Vectors:
     return Vectors(params, parts[0].activation, parts[0].device)
 
 
-def take_pairs(pairs: Pairs, labels: NDArray[np.int64]) -> tuple[Pairs, NDArray[np.int64]]:
-    """Return the pairs of some labels, and where they stand among all.
+def take_pairs(pairs: Pairs, labels: NDArray[np.int64]) -> tuple[Pairs, NDArray[np.bool_]]:
+    """Return the pairs of some labels, which rise, and which of all pairs they are.
 
     Examples
     --------
     >>> pairs = Pairs(np.array([0, 2, 5]), np.array([7, 8, 7, 8, 9]), np.array([1, 2]))
-    >>> some, places = take_pairs(pairs, np.array([1]))
-    >>> some.indptr.tolist(), some.rows.tolist(), places.tolist()
-    ([0, 3], [7, 8, 9], [2, 3, 4])
+    >>> some, chosen = take_pairs(pairs, np.array([1]))
+    >>> some.indptr.tolist(), some.rows.tolist(), chosen.tolist()
+    ([0, 3], [7, 8, 9], [False, False, True, True, True])
     """
-    lengths = np.diff(pairs.indptr)[labels]
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    places = np.arange(indptr[-1]) + np.repeat(pairs.indptr[labels] - indptr[:-1], lengths)
-    return Pairs(indptr, pairs.rows[places], pairs.n_relevant[labels]), places
+    lengths = np.diff(pairs.indptr)
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[labels])])
+    chosen = np.repeat(np.isin(np.arange(len(lengths)), labels), lengths)
+    return Pairs(indptr, pairs.rows[chosen], pairs.n_relevant[labels]), chosen

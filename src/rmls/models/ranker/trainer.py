@@ -341,14 +341,14 @@ class ClassifierTrainer:
         """Train on the marked rows; a second call adds rows, to labels that have few of them."""
         labels = self._labels_to_solve(rows)
         problem, every = self._problem(rows), len(labels) == self.data.n_labels
-        pairs, places = (self.pairs, ...) if every else take_pairs(self.pairs, labels)
-        offsets = self.offsets[places] if len(self.offsets) else self.offsets
+        pairs, chosen = (self.pairs, ...) if every else take_pairs(self.pairs, labels)
+        offsets = self.offsets[chosen] if len(self.offsets) else self.offsets
         problem = problem._replace(label_costs=self.label_costs[labels], offsets=offsets)
         self._solved = rows.copy()
         if len(labels):
-            duals = self.duals[places]
+            duals = self.duals[chosen]
             self._weights.put(labels, self._solve(problem, pairs, duals, tick))
-            self.duals[places] = duals
+            self.duals[chosen] = duals
         return self._weights.by_feature(self.data.n_features)
 
     def _solve(self, problem: Problem, pairs: Pairs, duals: Any, tick: Any) -> Any:
