@@ -201,7 +201,7 @@ def test_what_nodes_touch_is_merged_as_copies_are():
         thetas.append(here)
         accs.append(grown)
     wanted, wanted_acc = theta.copy(), acc.copy()
-    merge_copies(wanted, wanted_acc, np.array(thetas), np.array(accs))
+    merge_copies(wanted, wanted_acc, np.array(thetas), np.array(accs), np.zeros(0, np.float32))
     merge_touched(theta, acc, copies)
     np.testing.assert_allclose(theta, wanted, rtol=1e-6)
     np.testing.assert_allclose(acc, wanted_acc, rtol=1e-6)

@@ -113,6 +113,7 @@ def train_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a training use its threads however small it is."""
     monkeypatch.setattr("rmls.models.rmls.sgd.SMALL_PASS", 0)
     monkeypatch.setattr("rmls.models.rmls.sgd.VISITS_A_THREAD", 1)
+    monkeypatch.setattr("rmls.kernels.cpu.sgd.passes.MERGED_ROWS", 1e-9)
 
 
 def plain_params(model: Any) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from model_samples import train_on_threads
 from rmls.kernels.cpu.sgd.passes import VectorPasses, merge_copies
 
 
-def merge(start, acc_start, moves, growths):
+def merge(start, acc_start, moves, growths, visits=()):
     theta = np.full((1, 2), start, np.float32)
     acc = np.full((1, 1), acc_start, np.float32)
     thetas = np.stack([theta + np.float32(move) for move in moves])
     accs = np.stack([acc + np.float32(growth) for growth in growths])
-    merge_copies(theta, acc, thetas, accs)
+    merge_copies(theta, acc, thetas, accs, np.float32(visits))
     return theta, acc, thetas, accs
 
 
@@ -34,6 +34,16 @@ def test_equal_moves_add_up_as_one_longer_run_of_adagrad_would():
 def test_small_moves_against_a_large_accumulator_add_up():
     theta, _, _, _ = merge(0.0, 1000.0, [0.1, 0.2], [0.1, 0.1])
     np.testing.assert_allclose(theta, 0.3, rtol=1e-3)
+
+
+def test_copies_that_visited_a_row_often_are_averaged():
+    """They agree where it belongs, and the sum of their moves would go past it."""
+    moves, growths = [0.2, 0.4, 0.0], [0.1, 0.1, 0.0]
+    seldom, often = (merge(0.0, 1000.0, moves, growths, [n])[0] for n in (1e-3, 1e6))
+    np.testing.assert_allclose(seldom, 0.6, rtol=1e-3)
+    np.testing.assert_allclose(often, 0.3, rtol=1e-3)
+    alone = merge(0.0, 1000.0, [0.2, 0.0], [0.1, 0.0], [1e6])[0]
+    np.testing.assert_allclose(alone, 0.2, rtol=1e-3)
 
 
 def test_nothing_learned_changes_nothing():

@@ -16,8 +16,9 @@ from sklearn.base import clone
 from thread_watch import blas_threads, watched_threads
 from tolerances import assert_close
 
-from rmls import make_longtail, metrics
+from rmls import RMLS, make_longtail, metrics
 from rmls.imbalance import StratifiedFolds, assign_folds, describe
+from rmls.metrics import precision_at_k
 from rmls.models.rmls.sgd import training_threads
 from rmls.models.shared.training_set import TrainingSet
 
@@ -183,3 +184,22 @@ def test_an_estimator_inside_keeps_its_threads() -> None:
     with watched_threads() as seen:
         model.fit(X, Y)
     assert max(seen) == 2
+
+
+def test_eight_threads_rank_as_well_as_one() -> None:
+    """Copies that drift apart, or whose moves add up to too much, rank half as well."""
+    data = make_longtail(9000, 1500, 600, labels_per_row=4, random_state=0)
+    found = []
+    for n_jobs in (1, 8):
+        model = RMLS(
+            96,
+            sampler="mixture",
+            negatives_per_positive=10,
+            learning_rate=0.2,
+            max_iter=4,
+            calibration=None,
+            n_jobs=n_jobs,
+        ).fit(data.X[:7000], data.Y[:7000])
+        found.append(precision_at_k(data.Y[7000:], model.rank(data.X[7000:], 5), 5))
+    assert found[0] > 0.5
+    assert found[1] > found[0] - 0.03

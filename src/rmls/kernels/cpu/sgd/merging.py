@@ -1,7 +1,6 @@
 """Merging what nodes have learned: only rows of the parameters that moved, in one sweep each.
 
-The rule is that of `rmls.kernels.cpu.sgd.passes.merge_copies`, with one addition for rows that
-every node visits often: they are averaged rather than added up.
+The rule is that of `rmls.kernels.cpu.sgd.passes.merge_copies`.
 """
 
 from __future__ import annotations
@@ -33,6 +32,16 @@ class Sums(NamedTuple):
     apart: np.ndarray
     copies: np.ndarray
     visits: np.ndarray
+
+
+@njit(cache=True, nogil=True, inline="always")
+def crowd_share(visits, copies):
+    """Return the share of summed moves that is taken, after so many visits to each of the copies.
+
+    Copies that visited a row often agree on it, and are averaged; else their moves add up.
+    """
+    crowd = visits / (visits + CROWD)
+    return np.float64(1.0) - crowd + crowd / copies
 
 
 @njit(cache=True, nogil=True)
@@ -126,9 +135,7 @@ def move_rows(theta, acc, sums, n_rows, new_theta, new_acc):
     k, width = theta.shape[1], acc.shape[1]
     for slot in range(n_rows):
         row, copies = sums.rows[slot], sums.copies[slot]
-        visits = sums.visits[slot] / copies
-        crowd = visits / (visits + CROWD)
-        share = np.float64(1.0) - crowd + crowd / copies
+        share = crowd_share(sums.visits[slot] / copies, copies)
         factor = np.float32(share)
         for column in range(width):
             start = np.float64(acc[row, column])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rmls.core.resources import open_pool
 from rmls.kernels.arrays import IN_BATCH, LabelledRows, Objective, Params, Visits
+from rmls.kernels.cpu.sgd.merging import count_columns, crowd_share
 from rmls.kernels.cpu.sgd.visits import Scratch, make_scratch, run_visits
 from rmls.kernels.cpu.sgd.warp import Warp, run_warp
 from rmls.kernels.jit import njit
@@ -25,6 +26,9 @@ COPY_BYTES = 16 << 20
 # Of all copies together, whatever the number of threads.
 ALL_COPIES_BYTES = 1 << 30
 PIECES = 4
+# Rows of copies that are merged in the time of three that are moved by visits.
+MERGED_ROWS = 3.0
+NO_VISITS = np.zeros(0, np.float32)
 PIECE_VISITS = 20_000
 
 Tick = Callable[[float], None]
@@ -58,11 +62,13 @@ class VectorPasses:
 
         ``tick`` is called with the share of the pass that is done.
         """
-        scratch = self._make_scratch()
         copies = self._make_copies()
-        losses = []
-        with open_pool(self.n_threads) as pool:
-            for piece in self._pieces(len(visits.rows)):
+        n_threads, losses = len(copies.workers), []
+        scratch = self._make_scratch(n_threads)
+        # Apart, n copies drift: with merges n times as close together each drifts as little.
+        n_merges = 0 if copies.target is None else n_threads**2
+        with open_pool(n_threads) as pool:
+            for piece in self._pieces(len(visits.rows), n_threads, n_merges):
                 losses += list(
                     pool.map(
                         lambda worker, memory, bounds: worker._visit(visits, memory, bounds),
@@ -71,7 +77,8 @@ class VectorPasses:
                         pairwise(piece),
                     )
                 )
-                copies.merge()
+                if copies.target is not None:
+                    copies.merge(self._count_features(visits.rows[piece[0] : piece[-1]]))
                 if self._project():
                     copies.start_again()
                 if tick is not None:
@@ -97,12 +104,14 @@ class VectorPasses:
     def _make_copies(self) -> Copies:
         """Return what every thread trains: a copy of a small model, the one large model itself."""
         size = sum(array.nbytes for array in (*self.params, *self.accumulators))
-        large = size > COPY_BYTES or self.n_threads * size > ALL_COPIES_BYTES
-        if self.n_threads == 1 or not self.merges or large:
+        if not self.merges or size > COPY_BYTES:
             return Copies([self] * self.n_threads)
+        n_threads = min(self._merged_threads(), max(1, ALL_COPIES_BYTES // size))
+        if n_threads == 1:
+            return Copies([self])
         groups = []
         for group in (self.params, self.accumulators):
-            stacked = (np.repeat(array[None], self.n_threads, axis=0) for array in group)
+            stacked = (np.repeat(array[None], n_threads, axis=0) for array in group)
             groups.append(Params(*stacked))
         workers = [
             replace(self, params=params, accumulators=accumulators, n_threads=1)
@@ -110,7 +119,19 @@ class VectorPasses:
         ]
         return Copies(workers, self, *groups)
 
-    def _make_scratch(self) -> list[Scratch]:
+    def _merged_threads(self) -> int:
+        """Return the threads that pay where each trains a copy.
+
+        To visit takes ``v / n`` on n threads, and to merge n copies of m rows n² times ``n³ m``:
+        together the least where ``n⁴ = v / 3 m``.
+        """
+        objective: Objective = self.objective
+        labels = len(self.rows.y_indices) * (1 + float(objective.negatives_per_positive))
+        visited = len(self.rows.x_indices) + labels
+        merged = MERGED_ROWS * (len(self.params.W) + len(self.params.L))
+        return int(np.clip((visited / merged) ** 0.25, 1, self.n_threads))
+
+    def _make_scratch(self, n_threads: int = 1) -> list[Scratch]:
         longest_row, longest_labels = (
             int(np.diff(indptr).max(initial=0))
             for indptr in (self.rows.x_indptr, self.rows.y_indptr)
@@ -118,7 +139,7 @@ class VectorPasses:
         touched = self._touched_labels(longest_labels)
         return [
             make_scratch(self._shape(), self.batch_size, longest_row, touched)
-            for _ in range(self.n_threads)
+            for _ in range(n_threads)
         ]
 
     def _touched_labels(self, n_relevant: int) -> int:
@@ -131,14 +152,21 @@ class VectorPasses:
         touched = n_labels if objective.all_negatives else n_relevant + int(negatives)
         return min(touched, n_labels)
 
-    def _pieces(self, n_visits: int) -> Iterator[list[int]]:
+    def _pieces(self, n_visits: int, n_threads: int, n_merges: int) -> Iterator[list[int]]:
         """Cut a pass into pieces, and every piece into one part per thread, at batch ends."""
         n_batches = -(-n_visits // self.batch_size)
-        n_pieces = max(PIECES, n_visits // PIECE_VISITS)
+        n_pieces = max(PIECES, n_merges, n_visits // PIECE_VISITS)
         ends = np.linspace(0, n_batches, min(n_pieces, n_batches) + 1)
         for first, last in pairwise(ends):
-            cuts = np.round(np.linspace(round(first), round(last), self.n_threads + 1)).astype(int)
+            cuts = np.round(np.linspace(round(first), round(last), n_threads + 1)).astype(int)
             yield [min(int(cut) * self.batch_size, n_visits) for cut in cuts]
+
+    def _count_features(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return how often some visits met every feature, and last how many they are."""
+        counts = np.zeros(len(self.params.W) + 1, np.float32)
+        count_columns(self.rows.x_indptr, self.rows.x_indices, rows, counts[:-1])
+        counts[-1] = len(rows)
+        return counts
 
     def _project(self) -> bool:
         """Bring ``W`` and, after a merge, the label vectors within bounds; tell if they moved."""
@@ -192,14 +220,20 @@ class Copies:
     params: Params | None = None
     accumulators: Params | None = None
 
-    def merge(self) -> None:
-        """Bring the copies together; does nothing where the threads share one model."""
+    def merge(self, visits: NDArray[np.float32]) -> None:
+        """Bring the copies together; does nothing where the threads share one model.
+
+        ``visits`` are those of every feature since the last merge, and last all.
+        """
         if self.target is None or self.params is None or self.accumulators is None:
             return
         groups = (self.target.params, self.target.accumulators, self.params, self.accumulators)
-        for theta, acc, thetas, accs in zip(*groups, strict=True):
+        # Nobody counts the visits of labels: they are few, but for some relevant ones.
+        bias = np.full(len(self.target.params.b), visits[-1])
+        known = Params(visits[:-1], bias, NO_VISITS, NO_VISITS)
+        for theta, acc, thetas, accs, own in zip(*groups, known, strict=True):
             one = as_matrix(theta), as_matrix(acc)
-            merge_copies(*one, _as_stack(thetas), _as_stack(accs))
+            merge_copies(*one, _as_stack(thetas), _as_stack(accs), own)
 
     def start_again(self) -> None:
         """Give every copy the parameters of the model, which have moved since the merge."""
@@ -254,11 +288,12 @@ def _merge_number(acc, accs, row, column, growth):
 
 
 @njit(cache=True, fastmath=True)
-def merge_copies(theta, acc, thetas, accs):
+def merge_copies(theta, acc, thetas, accs, visits):
     """Move ``theta`` and ``acc`` by what the copies learned, and set the copies to the result.
 
     ``theta`` has shape (n, k) and ``acc`` (n, k) or (n, 1); the copies have one more axis in front.
-    A row that one copy alone has touched takes its move whole.
+    ``visits``, of all copies together to every row, may be empty. A row that one copy alone has
+    touched takes its move whole; copies that visited it often are averaged (`crowd_share`).
     """
     n_copies, n_rows, k = thetas.shape
     growth = np.zeros(n_copies)
@@ -270,6 +305,12 @@ def merge_copies(theta, acc, thetas, accs):
             factors[column] = _merge_number(acc, accs, row, column, growth)
         if acc.shape[1] == 1:
             factors[:] = factors[0]
+        if len(visits) > 0:
+            # Whoever visited a row has added to its accumulator.
+            touched = 0
+            for copy in range(n_copies):
+                touched += growth[copy] > 0
+            factors *= np.float32(crowd_share(visits[row] / max(touched, 1), max(touched, 1)))
         moves[:] = np.float32(0.0)
         for copy in range(n_copies):
             for q in range(k):
