@@ -1,6 +1,6 @@
 """The tables of docs/research/what-sampling-buys.md, from the results of its study.
 
-What changing only the decision rule, and only the sampler, does, and further pairs, as paired
+What a change of the decision rule, or of the sampler, does, and further pairs, as paired
 differences; then means over folds and seeds with half the width of their 95% interval. Intervals
 are corrected for the rows that folds share (Nadeau and Bengio); a difference in brackets is within
 noise: its interval holds 0.
@@ -30,6 +30,10 @@ COLUMNS = [
     ("PSP@5: dial 0", "psp@5", "tail@5=0.0"),
     ("PSP@5: dial 0.5", "psp@5", "tail@5=0.5"),
 ]
+CAUTION = (
+    "The columns of `frequency` and `frequency ** 0.5` change the number of draws as well, from "
+    "five for each relevant label to about 400 a row; the others change one thing."
+)
 # Of five folds: a fifth of the rows against four.
 TEST_RATIO = 0.25
 PAPER, RULE = "uniform, alpha 5", "cardinality"
@@ -101,7 +105,8 @@ def print_data(dataset, samplers):
 
 
 def print_effects(found):
-    print("\n**What one change does to F and macro-F, all else as in the paper's scheme**\n")
+    print("\n**Table 1. What a change does to F and macro-F, against the paper's scheme**")
+    print(f"\n{CAUTION}\n")
     print("| data | F: rule f1 | F: all labels | F: about 400 negatives | F: frequency ** 0.5 |"
           " macro-F: rule macro_f1 | macro-F: all labels | macro-F: frequency |")  # fmt: skip
     print(f"|---|{'--:|' * 7}")
@@ -123,7 +128,7 @@ def print_effects(found):
 
 
 def print_pairs(found):
-    print("\n**Further pairs, the same folds**\n")
+    print("\n**Table 2. Further pairs, the same folds**\n")
     print(f"| data | {' | '.join(heading for heading, *_ in PAIRS)} |")
     print(f"|---|{'--:|' * len(PAIRS)}")
     for dataset, samplers in found.items():

@@ -15,6 +15,7 @@ from scipy import sparse
 from rmls.core.errors import InputError
 from rmls.core.ranking import Ranking
 from rmls.decide import ExpectedF1, ExpectedJaccard, Rule
+from rmls.decide import expected as expected_sets
 from rmls.kernels.backend import get_backend
 from rmls.metrics import get_metric
 from rmls.models.shared.score_blocks import list_candidates
@@ -297,6 +298,19 @@ def test_the_size_is_the_best_one_also_among_hundreds_of_likely_labels(
     size = int(RULES[name].select(Ranking.from_dense(row)).sum())
     assert expected.max() - expected[size - 1] < WORST
     assert size == np.argmax(expected > expected.max() - 1e-12) + 1
+
+
+def test_24_nodes_would_be_too_few_for_hundreds_of_likely_labels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The figures of docs/decisions.md.
+    row = LONG["falling"].astype(np.float32)
+    expected, sizes = expect_sizes(row, "f1"), []
+    for doublings in (expected_sets.MOST_DOUBLINGS, 0):
+        monkeypatch.setattr(expected_sets, "MOST_DOUBLINGS", doublings)
+        sizes.append(int(ExpectedF1().select(Ranking.from_dense(row[None, :])).sum()))
+    assert sizes == [229, 214]
+    assert expected.max() - expected[214 - 1] == pytest.approx(0.0014, abs=5e-5)
 
 
 def test_rows_of_all_lengths_are_decided_as_each_alone() -> None:
