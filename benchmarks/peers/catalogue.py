@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 ADAPTERS = Path(__file__).resolve().parent / "adapters"
+REPOSITORY = ADAPTERS.parents[2]
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ def recipe(*steps: str) -> Recipe:
 
 # The one place with versions. Alternatives are tried in order, on every interpreter at hand.
 RECIPES: dict[str, tuple[Recipe, ...]] = {
+    # This checkout with what it requires and no more: what else is installed takes memory, too.
+    "rmls": (Recipe((("-e", str(REPOSITORY)),)),),
     "omikuji": (recipe("omikuji==0.5.2 scipy"),),
     "napkinxc": (recipe("napkinxc==0.7.2 scipy"),),
     # Only its linear part is used, but it requires torch; the version that was tried goes first.
@@ -100,7 +103,7 @@ def rmls_method(text: str) -> Peer:
         key, _, value = part.partition("=")
         parameters[key] = _read_value(value)
     options = {"method": method, "parameters": parameters}
-    return Peer(f"rmls {text}", ADAPTERS / "rmls_models.py", options=options)
+    return Peer(f"rmls {text}", ADAPTERS / "rmls_models.py", "rmls", options)
 
 
 def _read_value(text: str) -> Any:

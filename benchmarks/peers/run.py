@@ -45,6 +45,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     add("--envs", type=Path, default=REPOSITORY / "out" / "peers", help="where to install")
     add("--out", type=Path, default=REPOSITORY / "out" / "peers-results")
     add("--python", nargs="*", default=[], metavar="NAME=PATH", help="interpreter of a peer")
+    add("--here", action="store_true", help="run rmls in this interpreter, with all it has")
     add("--timeout", type=float, default=1800.0, help="seconds for one run")
     add("--threads", type=int, default=os.cpu_count() or 1)
     add("--no-label-limit", action="store_true", help="run peers beyond their number of labels")
@@ -53,10 +54,14 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def install(peers: list[Peer], options: argparse.Namespace) -> dict[str, Environment]:
-    """Return the environments of the peers; that of rmls is the one this script runs in."""
+    """Return the environments of the peers."""
     given = dict(text.partition("=")[::2] for text in options.python)
     ready = {"": Environment(sys.executable)}
-    for name in dict.fromkeys(peer.environment for peer in peers if peer.environment):
+    if options.here:
+        ready["rmls"] = ready[""]
+    for name in dict.fromkeys(peer.environment for peer in peers):
+        if name in ready:
+            continue
         say(f"environment of {name} …")
         ready[name] = prepare(name, RECIPES[name], options.envs.resolve(), given.get(name))
         if ready[name].failure:

@@ -290,7 +290,7 @@ def test_rmls_and_a_peer_that_does_the_same_get_the_same_figures(
     bench, fake_peers, tmp_path
 ) -> None:
     started = time.perf_counter()
-    rows = run_bench(bench, tmp_path, "--peers", "popular", "--rmls", "MostFrequent")
+    rows = run_bench(bench, tmp_path, "--peers", "popular", "--rmls", "MostFrequent", "--here")
     elapsed = time.perf_counter() - started
     data = make_longtail(1500, 1000, 200)
     ranking = MostFrequent().fit(data.train.X, data.train.Y).rank(data.test.X, 50)
