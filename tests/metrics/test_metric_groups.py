@@ -82,7 +82,7 @@ def test_a_group_of_all_labels_is_the_total_over_rows_that_count(metric: Metric)
     rows = np.ones(len(truth), dtype=bool)
     if metric.group_rule == "rows":
         rows = (truth.sum(axis=1) > 0) | (prediction.sum(axis=1) > 0)
-    if metric.group_rule == "true_rows":
+    if metric.group_rule in ("true_rows", "others_out"):
         rows = truth.sum(axis=1) > 0
     total = metric(truth[rows], prediction[rows], **with_propensity(metric, truth))
     assert measured(metric, everything) == pytest.approx(total)

@@ -45,8 +45,13 @@ def restricted(metric: Metric, group: np.ndarray) -> float:
         rows = (truth | predicted).any(axis=1) | (metric.group_rule != "rows")
         return metric(truth[rows], predicted[rows], **options)
     truth = TRUTH * group
-    rows = truth.any(axis=1) | (metric.group_rule != "true_rows")
-    return metric(truth[rows], SCORES[rows], **options)
+    rows = truth.any(axis=1) | (metric.group_rule not in ("true_rows", "others_out"))
+    if metric.group_rule != "others_out":
+        return metric(truth[rows], SCORES[rows], **options)
+    # Every row has columns of its own: those of its true labels outside the group are cut off.
+    columns = [(TRUTH[row] == 0) | group for row in np.flatnonzero(rows)]
+    pairs = zip(columns, truth[rows], SCORES[rows], strict=True)
+    return float(np.mean([metric([y[keep]], [s[keep]], **options) for keep, y, s in pairs]))
 
 
 @each_metric

@@ -95,7 +95,9 @@ class SetCounts:
 class HitTable:
     """True sets, the best k of a ranking, and the hits among them.
 
-    With a ``group`` only its labels count as true; the ranking keeps its positions.
+    With a ``group`` only its labels count as true; the ranking keeps its positions. ``others`` are
+    the hits on labels outside the group, ``n_out`` is how many labels of every row are neither true
+    nor false, because they were taken out.
 
     Examples
     --------
@@ -111,6 +113,8 @@ class HitTable:
     hits: Hits
     k: int
     group: Mask | None = None
+    others: Hits | None = None
+    n_out: Ints | None = None
 
     def top(self, k: int) -> HitTable:
         """Look at the best ``k`` labels only."""
@@ -120,13 +124,52 @@ class HitTable:
             raise InputError(f"the best {self.k} labels were counted; {k} need a new count.")
         # Hits of a smaller k are a part of those of a larger one: nothing is searched again.
         hits = self.hits.where(self.hits.positions < k)
-        return replace(self, ranking=self.ranking.top(k), hits=hits, k=k)
+        others = None if self.others is None else self.others.where(self.others.positions < k)
+        return replace(self, ranking=self.ranking.top(k), hits=hits, others=others, k=k)
 
     def restrict(self, group: Mask | None) -> HitTable:
         """Count only the labels marked in ``group``; None stands for all."""
         if group is None:
             return replace(self)
-        return replace(self, hits=self.hits.where(group[self.hits.labels]), group=group)
+        inside = group[self.hits.labels]
+        hits, others = self.hits.where(inside), self.hits.where(~inside)
+        return replace(self, hits=hits, others=others, group=group)
+
+    @cached_property
+    def without_others(self) -> HitTable:
+        """The lists without the true labels outside the group, which are no longer false either.
+
+        Examples
+        --------
+        >>> table = count_hits([[1, 1, 0]], [[0.9, 0.8, 0.1]], k=3)
+        >>> alone = table.restrict(np.array([False, True, False])).without_others
+        >>> alone.ranking.labels.tolist(), alone.hits.positions.tolist(), alone.n_labels.tolist()
+        ([1, 2], [0], [2])
+        """
+        if self.others is None:
+            return self
+        indptr, hits = self.ranking.indptr, self.hits
+        out = np.zeros(len(self.ranking.labels), bool)
+        out[indptr[self.others.rows] + self.others.positions] = True
+        before = np.concatenate([[0], np.cumsum(out)])
+        starts = indptr[hits.rows]
+        # A hit moves up by the labels that were taken out between the start of its row and itself.
+        moved = before[starts + hits.positions] - before[starts]
+        n_out = np.diff(self.true.indptr) - self.true_by_row
+        return replace(
+            self,
+            ranking=self.ranking.where(~out),
+            hits=hits._replace(positions=hits.positions - moved),
+            others=None,
+            n_out=n_out.astype(np.int64),
+        )
+
+    @property
+    def n_labels(self) -> Ints:
+        """Number of labels of every row that are true or false."""
+        n_rows, n_labels = self.true.shape
+        whole: Ints = np.full(n_rows, n_labels, np.int64)
+        return whole if self.n_out is None else whole - self.n_out
 
     @property
     def grouped_truth(self) -> sparse.csr_matrix:

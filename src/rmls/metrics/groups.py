@@ -12,6 +12,11 @@ How depends on the metric's ``group_rule``:
     therefore sums to the total.
 ``true_rows``
     The same, averaged over the rows with a true label of the group.
+``others_out``
+    True labels of other groups are taken out of the ranking, because each of them would count as a
+    label that is false: a perfect ranking is perfect in every group. Averaged over the rows with
+    a true label of the group, without those where nothing is left of the list of a metric that
+    looks at its first label only.
 """
 
 from __future__ import annotations
@@ -69,6 +74,11 @@ def measure_restricted(
     if metric.group_rule in ("labels", "hits"):
         return metric(counts.true, counts, **options)
     rows = counts.touched_rows
+    if metric.group_rule == "others_out" and isinstance(counts, HitTable):
+        listed, counts = counts.ranking.lengths > 0, counts.without_others
+        if not metric.whole:
+            # The first label that counts stands further down than the list goes.
+            rows &= ~listed | (counts.ranking.lengths > 0)
     if not rows.any():
         return None
     # Rows that the group does not touch would be counted as empty: they have no weight.

@@ -14,7 +14,7 @@ from rmls.metrics import example, pooled, propensity, ranked, whole
 from rmls.metrics._inputs import check_k
 
 Needs = Literal["sets", "ranking"]
-GroupRule = Literal["labels", "rows", "hits", "true_rows"]
+GroupRule = Literal["labels", "rows", "hits", "true_rows", "others_out"]
 Unit = Literal["share", "labels"]
 
 
@@ -33,7 +33,7 @@ class Metric:
     greater_is_better : bool
     k : int or None
         Length of the list that is looked at; None for sets and where k is open.
-    group_rule : {"labels", "rows", "hits", "true_rows"}
+    group_rule : {"labels", "rows", "hits", "true_rows", "others_out"}
         How it is restricted to a group of labels; see `rmls.metrics.groups`.
     whole : bool
         Whether it is exact only where a ranking lists all labels.
@@ -121,24 +121,24 @@ _ALL = (
     Metric("macro_precision@k", ranked.macro_precision_at_k, "ranking"),
     Metric("macro_recall@k", ranked.macro_recall_at_k, "ranking"),
     Metric("macro_f1@k", ranked.macro_f1_at_k, "ranking"),
-    Metric("one_error", whole.one_error, "ranking", False, group_rule="true_rows"),
+    Metric("one_error", whole.one_error, "ranking", False, group_rule="others_out"),
     Metric(
         "coverage_error",
         whole.coverage_error,
         "ranking",
         False,
-        group_rule="true_rows",
+        group_rule="others_out",
         whole=True,
         unit="labels",
     ),
     Metric(
-        "ranking_loss", whole.ranking_loss, "ranking", False, group_rule="true_rows", whole=True
+        "ranking_loss", whole.ranking_loss, "ranking", False, group_rule="others_out", whole=True
     ),
     Metric(
         "label_ranking_average_precision",
         whole.label_ranking_average_precision,
         "ranking",
-        group_rule="true_rows",
+        group_rule="others_out",
         whole=True,
     ),
 )

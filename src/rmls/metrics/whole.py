@@ -21,7 +21,8 @@ class _Places(NamedTuple):
     """Where the listed true labels stand: one number for each of them.
 
     ``ranks`` counts the labels that score at least as much, ``true`` those among them that are
-    true; ``unlisted`` is the number of true labels of every row that are not listed.
+    true; ``unlisted`` is the number of true labels of every row that are not listed, ``n_labels``
+    that of all its labels.
     """
 
     rows: Ints
@@ -29,7 +30,7 @@ class _Places(NamedTuple):
     true: Ints
     unlisted: Ints
     n_true: Ints
-    n_labels: int
+    n_labels: Ints
 
     def sum_by_row(self, values: Any) -> Floats:
         """Add up one value of each listed true label."""
@@ -92,7 +93,7 @@ def coverage_error(
     places = _find_places(Y_true, ranking)
     deepest = np.zeros(len(places.n_true))
     np.maximum.at(deepest, places.rows, places.ranks)
-    deepest[places.unlisted > 0] = places.n_labels
+    deepest = np.where(places.unlisted > 0, places.n_labels, deepest)
     return average(np.where(places.n_true > 0, deepest, empty), sample_weight)
 
 
@@ -151,7 +152,7 @@ def label_ranking_average_precision(
     """
     places = _find_places(Y_true, ranking)
     # The last rank holds all labels, hence all true ones.
-    last = places.unlisted * places.n_true / places.n_labels
+    last = divide(places.unlisted * places.n_true, places.n_labels)
     gained = places.sum_by_row(places.true / places.ranks) + last
     return average(divide(gained, places.n_true, empty), sample_weight)
 
@@ -171,7 +172,7 @@ def _find_places(Y_true: Any, ranking: Any) -> _Places:
         true=before[ends] - before[starts],
         unlisted=table.true_by_row - table.hits_by_row,
         n_true=table.true_by_row,
-        n_labels=int(table.true.shape[1]),
+        n_labels=table.n_labels,
     )
 
 
