@@ -4,30 +4,50 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rmls import RMLSRanker, make_longtail
 from rmls.models.ranker import ranker as module
+from rmls.models.ranker.sources import Folds
 from rmls.models.ranker.trainer import StageTrainer
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_labels", "folds", "n_models"),
+    ("n_rows", "n_labels", "folds", "count", "scored"),
     [
-        (20, 10, "auto", 0),
-        (600, 20, "auto", 3),
-        (1_500, 20, "auto", 2),
-        (1_500, 200, "auto", 3),
-        (1_500, 20, 4, 4),
-        (1_500, 20, 0, 0),
-        (5_500, 20, "auto", 0),
+        (20, 10, "auto", 0, 0),
+        (600, 20, "auto", 3, 3),
+        (1_500, 20, "auto", 2, 2),
+        (2_100, 20, "auto", 2, 1),
+        (1_500, 200, "auto", 3, 2),
+        (3_300, 200, "auto", 3, 1),
+        (3_300, 200, 3, 3, 3),
+        (1_500, 20, 4, 4, 4),
+        (1_500, 20, 0, 0, 0),
+        (5_500, 20, "auto", 0, 0),
     ],
 )
 def test_folds(
-    n_rows: int, n_labels: int, folds: int | str, n_models: int, monkeypatch: pytest.MonkeyPatch
+    n_rows: int,
+    n_labels: int,
+    folds: int | str,
+    count: int,
+    scored: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     _, found = begin(n_rows, n_labels, monkeypatch, calibration_folds=folds)
-    assert found == n_models
+    assert found == Folds(count, scored)
+
+
+@pytest.mark.parametrize(("folds", "n_scored"), [("auto", 1_100), (3, 3_300)])
+def test_rows_of_the_folds_that_are_scored_teach_the_combination(
+    folds: int | str, n_scored: int
+) -> None:
+    data = make_longtail(3_300, 300, 200, labels_per_row=3, random_state=0)
+    model = RMLSRanker(8, max_iter=1, calibration_folds=folds).fit(data.X, data.Y)
+    assert len(model._held_out.rows) == n_scored
+    assert len(np.unique(model._held_out.rows)) == n_scored
 
 
 @pytest.mark.parametrize(
@@ -36,6 +56,7 @@ def test_folds(
         (600, 20, {}, 128, 8, 20),
         (1_500, 20, {}, 64, 5, 5),
         (1_500, 200, {}, 128, 8, 20),
+        (2_500, 200, {}, 128, 5, 20),
         (8_500, 20, {}, 128, 4, 10),
         (8_500, 200, {}, 128, 4, 10),
         (1_500, 20, {"n_components": 128, "max_iter": 8}, 128, 8, 5),
@@ -58,12 +79,12 @@ def test_vectors(
 
 def begin(
     n_rows: int, n_labels: int, monkeypatch: pytest.MonkeyPatch, **options: Any
-) -> tuple[StageTrainer, int]:
-    """Return the trainer of a ranker and how many models are to calibrate it."""
-    seen: list[tuple[StageTrainer, int]] = []
+) -> tuple[StageTrainer, Folds]:
+    """Return the trainer of a ranker and the folds that calibrate it."""
+    seen: list[tuple[StageTrainer, Folds]] = []
 
-    def fit(trainer: StageTrainer, data: object, n_folds: int) -> None:
-        seen.append((trainer, n_folds))
+    def fit(trainer: StageTrainer, data: object, folds: Folds) -> None:
+        seen.append((trainer, folds))
         raise InterruptedError
 
     monkeypatch.setattr(module.StageTrainer, "fit", fit)

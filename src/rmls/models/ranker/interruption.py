@@ -11,13 +11,14 @@ from rmls.models.ranker.scoring import Proposer, Stages, scaled_positives
 from rmls.models.shared.training_set import TrainingSet
 
 if TYPE_CHECKING:
+    from rmls.models.ranker.sources import Folds
     from rmls.models.ranker.trainer import StageTrainer
 
 # As many as are held out of a training that is not interrupted.
 SCORED_ROWS = 2_000
 
 
-def keep_best(trainer: StageTrainer, data: TrainingSet, n_folds: int) -> tuple[Stages, HeldOut]:
+def keep_best(trainer: StageTrainer, data: TrainingSet, folds: Folds) -> tuple[Stages, HeldOut]:
     """Return what Ctrl-C has left, with the scores that the combination is learned from."""
     vectors, kept = trainer.vectors, "the model is kept"
     if vectors is None:
@@ -32,7 +33,7 @@ def keep_best(trainer: StageTrainer, data: TrainingSet, n_folds: int) -> tuple[S
     elif len(data.held_out):
         trainer.interrupted = f"before the held-out rows were learned; {kept}"
     else:
-        n_done = f"{len(trainer.parts)} of {n_folds}"
+        n_done = f"{len(trainer.parts)} of {folds.n_scored}"
         trainer.interrupted = f"after {n_done} models for the combination; {kept}"
         trainer.has_held_out = bool(trainer.parts)
     if trainer.parts:

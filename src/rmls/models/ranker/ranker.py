@@ -67,7 +67,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         1,000 to 8,000 distinct rows; with a ``device`` always 128.
     max_iter : int or "auto", default="auto"
         Passes of the training of these vectors. ``"auto"`` is 8, with larger steps 5 where the
-        vectors are short and 4 from 8,000 rows on; with a ``device`` always 8.
+        vectors are short or from 2,000 rows on, and 4 from 8,000; with a ``device`` always 8.
     shortlist_size : int or "auto", default="auto"
         Labels proposed for a row; only they are ranked by both scores. ``"auto"`` is 150, and 500
         for up to 20,000 rows where 150 find less than 85% of the labels of held-out rows.
@@ -116,8 +116,8 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     calibration_folds : int or "auto", default="auto"
         Models fitted to parts of the rows to score the others; 0 holds out 2,000 rows instead, at
         most ``validation_fraction``, and lets the classifiers learn from them afterwards.
-        ``"auto"`` is 3, 2 for at most 150 labels of more than 1,000 distinct rows, and 0 above
-        5,000.
+        ``"auto"`` is 3, 2 for at most 150 labels of more than 1,000 distinct rows, of which as many
+        are scored as have 1,000 rows together, and 0 above 5,000.
     validation_fraction : float, default=0.1
         Maximum share of the rows held out where there are no folds.
     random_state : int, RandomState or None, default=0
@@ -314,8 +314,8 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
 
     def _train(self, trainer: StageTrainer, data: TrainingSet) -> tuple[Stages, HeldOut]:
         share = self.validation_fraction
-        data, n_folds = split_rows(data, self.calibration_folds, share, trainer.seed)
-        return without_idle_names(*trainer.fit(data, n_folds), self._frequencies)
+        data, folds = split_rows(data, self.calibration_folds, share, trainer.seed)
+        return without_idle_names(*trainer.fit(data, folds), self._frequencies)
 
     def _settle(self, trainer: StageTrainer, stages: Stages, held: HeldOut) -> None:
         """Learn what becomes of the two scores, and set all that is fitted."""

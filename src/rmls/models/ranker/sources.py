@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -21,8 +22,9 @@ from rmls.models.shared.training_set import TrainingSet, count_folds
 
 Floats = NDArray[np.float32]
 
-# Of the vectors. From so many rows on four passes of large steps do what eight of small ones did
-# (docs/research/accuracy-log.md); not tried on a device, where steps are those of whole batches.
+# Of the vectors. Over more rows fewer passes of larger steps do what eight of small ones did
+# (docs/research/accuracy-log.md). Not on a device: its steps are those of whole batches, and a pass
+# costs next to nothing.
 REPRESENTATION: dict[str, Any] = {
     "n_components": 128,
     "sampler": "mixture",
@@ -30,7 +32,8 @@ REPRESENTATION: dict[str, Any] = {
     "learning_rate": 0.1,
     "max_iter": 8,
 }
-MANY_ROWS = 8_000
+SOME_ROWS, MANY_ROWS = 2_000, 8_000
+FOR_SOME = {"learning_rate": 0.15, "max_iter": 5}
 FOR_MANY = {"negatives_per_positive": 10, "learning_rate": 0.2, "max_iter": 4}
 # Labels that all fit into a list, of rows enough: half of the components and fewer steps rank them
 # as well, and models of half of the rows calibrate as well (docs/research/accuracy-log.md). Where
@@ -54,6 +57,8 @@ CROSS_FIT_ROWS = 5_000
 MIN_ROWS = 30
 # Times 150 listed labels, plenty of pairs for the 30 coefficients of the combination.
 HELD_OUT_ROWS = 2_000
+# Folds are scored until so many rows are: every one costs a model (docs/research/accuracy-log.md).
+FOLD_ROWS = 1_000
 
 
 class Rows(NamedTuple):
@@ -265,17 +270,27 @@ def lay_out(model: Any, data: TrainingSet) -> TrainingSet:
     return cast(TrainingSet, model._normalized(replace(data, X=X, dense=dense)).compact())
 
 
+class Folds(NamedTuple):
+    """So many folds, of which the first ones are scored by models of the other rows."""
+
+    n_folds: int
+    n_scored: int
+
+
 def split_rows(
     data: TrainingSet, folds: int | str, fraction: float, seed: int
-) -> tuple[TrainingSet, int]:
-    """Return the set, with rows held out where there are no folds, and the number of folds."""
-    n_folds = count_folds(folds, data.n_rows, CROSS_FIT_ROWS)
+) -> tuple[TrainingSet, Folds]:
+    """Return the set, with rows held out where there are no folds, and the folds."""
+    count, auto = count_folds(folds, data.n_rows, CROSS_FIT_ROWS), is_auto(folds)
     # Too few to leave any out: the combination has to trust the scores of training rows.
     if data.n_rows < MIN_ROWS:
-        return data, 0
-    if not n_folds:
-        return data.hold_out(min(fraction, HELD_OUT_ROWS / data.n_rows), seed), 0
-    return data, 2 if is_auto(folds) and has_few_labels(data) else n_folds
+        return data, Folds(0, 0)
+    if not count:
+        return data.hold_out(min(fraction, HELD_OUT_ROWS / data.n_rows), seed), Folds(0, 0)
+    if not auto:
+        return data, Folds(count, count)
+    count = 2 if has_few_labels(data) else count
+    return data, Folds(count, min(count, math.ceil(FOLD_ROWS * count / data.n_rows)))
 
 
 def has_few_labels(data: TrainingSet) -> bool:
@@ -298,17 +313,22 @@ def make_sources(model: Any, label_text: Any) -> list[SourceTrainer]:
     return sources
 
 
+def _for_size(n_rows: int, data: TrainingSet) -> dict[str, Any]:
+    """Return what is other than usual with so many rows and labels."""
+    if n_rows >= MANY_ROWS:
+        return FOR_MANY
+    if has_few_labels(data):
+        return FOR_FEW_LABELS
+    return FOR_SOME if n_rows >= SOME_ROWS else {}
+
+
 def make_members(ranker: Any, data: TrainingSet) -> list[RMLS]:
     """Return the settings of the representations, with as many passes on parts of the rows."""
     first = read_seed(ranker.random_state)
     n_rows = count_rows(data.weights)
     # More than RMLS alone takes: vectors that only propose may be short (docs/research/ranker.md).
     l2 = min(max(0.001, 5.0 / n_rows), 0.01)
-    given = REPRESENTATION
-    if ranker.device == "cpu" and n_rows >= MANY_ROWS:
-        given = given | FOR_MANY
-    elif ranker.device == "cpu" and has_few_labels(data):
-        given = given | FOR_FEW_LABELS
+    given = REPRESENTATION | (_for_size(n_rows, data) if ranker.device == "cpu" else {})
     own = {name: getattr(ranker, name) for name in ("n_components", "max_iter")}
     given = given | {name: value for name, value in own.items() if not is_auto(value)}
     model = RMLS(l2=l2, **given)

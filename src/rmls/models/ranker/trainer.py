@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,13 +25,7 @@ from rmls.models.ranker.archive import LabelWeights, feature_numbers, round_vect
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages, require_room, scaled_positives
-from rmls.models.ranker.sources import (
-    Rows,
-    SourceTrainer,
-    Twins,
-    make_members,
-    make_sources,
-)
+from rmls.models.ranker.sources import Folds, Rows, SourceTrainer, Twins, make_members, make_sources
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sgd import Training, train_members
 from rmls.models.shared.progress import stage
@@ -100,11 +95,11 @@ class StageTrainer:
     interrupted: str = ""
     has_held_out: bool = True
 
-    def fit(self, data: TrainingSet, n_folds: int) -> tuple[Stages, HeldOut]:
+    def fit(self, data: TrainingSet, folds: Folds) -> tuple[Stages, HeldOut]:
         """Train both stages; returns them with scores of rows that they have not seen.
 
-        These are the rows that ``data`` holds out, or else all of them, each scored by one of
-        ``n_folds`` models fitted to the others; without either, the rows that were trained on.
+        These are the rows that ``data`` holds out, or else those of folds, each scored by a model
+        fitted to the other rows; without either, the rows that were trained on.
         Ctrl-C returns the best there is, and is raised where there is nothing yet.
         """
         try:
@@ -112,13 +107,13 @@ class StageTrainer:
             self.stages, self.classifiers, found = self._train(data, keeps=True)
             if len(data.held_out):
                 return self._learn_rest(data, self.stages, self.classifiers, found)
-            if n_folds:
-                return self.stages, self._cross_fit(data, n_folds)
+            if folds.n_folds:
+                return self.stages, self._cross_fit(data, folds)
             return self.stages, self.score(self.stages, data)
         except KeyboardInterrupt:
             from rmls.models.ranker.interruption import keep_best
 
-            return keep_best(self, data, n_folds)
+            return keep_best(self, data, folds)
 
     def _learn_rest(
         self, data: TrainingSet, stages: Stages, classifiers: ClassifierTrainer, found: Shortlists
@@ -142,15 +137,21 @@ class StageTrainer:
         )
         return replace(stages.proposer, sources=sources)
 
-    def _cross_fit(self, data: TrainingSet, n_folds: int) -> HeldOut:
-        """Score every row by a model that has not seen it."""
+    def _cross_fit(self, data: TrainingSet, folds: Folds) -> HeldOut:
+        """Score rows by models that have not seen them."""
+        given = data.folds(folds.n_folds, self.seed)
         with stage("cross-fit") as shown:
-            for number, fold in enumerate(data.folds(n_folds, self.seed)):
-                shown.part(number, n_folds, n_stages=3)
-                stages, *_ = self._train(fold)
-                self.parts.append(self.score(stages, fold.left_out))
-                shown.tick((number + 1) / n_folds, f"{number + 1} of {n_folds} models")
+            for number, fold in enumerate(islice(given, folds.n_scored)):
+                shown.part(number, folds.n_scored, n_stages=3)
+                self.parts.append(self._score_fold(fold))
+                shown.tick(
+                    (number + 1) / folds.n_scored, f"{number + 1} of {folds.n_scored} models"
+                )
         return HeldOut.stack(self.parts)
+
+    def _score_fold(self, fold: TrainingSet) -> HeldOut:
+        """Score the rows left out by a model of the others, which nobody keeps."""
+        return self.score(self._train(fold)[0], fold.left_out)
 
     def _train(self, data: TrainingSet, *, keeps: bool = False) -> Trained:
         """Train on the rows that are kept; the set is compact."""
@@ -193,6 +194,7 @@ class StageTrainer:
         with self.stage("weights"), stage("classifiers") as shown:
             shown.tick(0.0, f"{data.n_labels:,} labels")
             classifiers = self._lay_out_pairs(data, listed, vectors)
+            del listed
             # Held-out rows are among the pairs at cost 0; the second solve only switches them on.
             used = ~np.isin(np.arange(data.n_rows), data.held_out)
             weights = classifiers.solve(used, shown.tick)

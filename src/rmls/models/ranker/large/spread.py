@@ -37,7 +37,7 @@ from rmls.kernels.backend import Vectors
 from rmls.models.ranker.archive import feature_numbers
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages
-from rmls.models.ranker.sources import Rows
+from rmls.models.ranker.sources import Folds, Rows
 from rmls.models.ranker.trainer import ClassifierTrainer, Listed, StageTrainer, Trained
 from rmls.models.rmls.sampling import bound_batch
 from rmls.models.rmls.sgd import Settled, Sgd, Training
@@ -70,7 +70,7 @@ class SpreadTrainer(StageTrainer):
     n_shards: int = field(default=1, init=False)
     number: int = field(default=0, init=False)
 
-    def fit(self, data: TrainingSet, n_folds: int) -> tuple[Stages, HeldOut]:
+    def fit(self, data: TrainingSet, folds: Folds) -> tuple[Stages, HeldOut]:
         """Train both stages while the nodes are there."""
         keeper = current_keeper()
         see, store = [], find_parts(data.X.data)
@@ -82,7 +82,7 @@ class SpreadTrainer(StageTrainer):
             self.keeper: Keeper = keeper
             self.n_shards = keeper.settle(self._describe(data), self.engine.n_workers)
             self.shared = SharedRows(self.engine, data.X, data.Y, data.dense)
-            return super().fit(data, n_folds)
+            return super().fit(data, folds)
 
     def _describe(self, data: TrainingSet) -> dict[str, Any]:
         """Return what a training must have in common with one that it goes on with."""
