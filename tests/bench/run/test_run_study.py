@@ -87,11 +87,12 @@ def test_a_run_past_its_memory_is_marked(tmp_path: Path) -> None:
 
 
 def test_an_error_of_a_method_is_marked_with_its_sentence(tmp_path: Path) -> None:
-    bad = Method("RMLS", params={"n_components": 0})
+    # Only the data tell that there is no such label.
+    bad = Method("RMLS", params={"class_weight": {"nobody": 2.0}})
     found = run(tmp_path, small_study(bad, BASELINE, **ONE_FOLD))
     (failure,) = (r["failure"] for r in found if r["failure"])
     assert failure["reason"] == "error"
-    assert "n_components must be a whole number of at least 1" in failure["message"]
+    assert failure["message"] == "class_weight names the label 'nobody', which is not known."
     assert [r["status"] for r in found] == ["failed", "ok"]
 
 

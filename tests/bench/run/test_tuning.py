@@ -67,12 +67,16 @@ def test_test_rows_have_no_say() -> None:
 
 
 def test_a_candidate_that_cannot_be_trained_is_passed_over() -> None:
-    method = replace(RIDGES, tune={"ridge": [-1.0, 0.1]})
+    # Which labels there are is not known before there are data.
+    tune: dict[str, Any] = {"class_weight": [{"nobody": 2.0}, None]}
+    method = Method("RMLS", params={"calibration": None, "max_iter": 1}, tune=tune)
     fit = study_of(method).fits()[0]
     found = tuning.tune(fit, parts_of(fit), make_model)
-    assert (found["scores"][0], found["chosen"]) == (None, {"ridge": 0.1})
-    none = study_of(replace(RIDGES, tune={"ridge": [-1.0]})).fits()[0]
-    with pytest.raises(InputError, match="no candidate of its grid"):
+    assert (found["scores"][0], found["chosen"]) == (None, {"class_weight": None})
+    tune = {"class_weight": [{"nobody": 2.0}, {"nothing": 2.0}, {"nobody": 3.0}]}
+    none = study_of(replace(method, tune=tune)).fits()[0]
+    said = "names the label 'nobody', which is not known. class_weight names the label 'nothing'"
+    with pytest.raises(InputError, match=f"RMLS: no candidate can be trained: class_weight {said}"):
         tuning.tune(none, parts_of(none), make_model)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import pytest
+from arm_labels import LARGE, SMALL, check_label, check_no_inert_value, effective
 from bench_samples import write_toml
 from places import REPOSITORY
 
@@ -15,8 +17,10 @@ from rmls.bench.study.config_file import load_study
 from rmls.bench.study.grid import Fit, Study
 from rmls.bench.study.paper import paper_study
 
-GRIDS = sorted((REPOSITORY / "benchmarks").rglob("*.toml"))
+FOLDER = REPOSITORY / "benchmarks"
+GRIDS = sorted(FOLDER.rglob("*.toml"))
 STUDIES = {path.name: path for path in GRIDS} | {"the paper's": None}
+each_study = pytest.mark.parametrize("path", STUDIES.values(), ids=STUDIES)
 
 
 def study_of(path: Path | None) -> Study:
@@ -32,24 +36,46 @@ def arms(study: Study) -> dict[tuple[str, str], list[Fit]]:
     return found
 
 
-def effective(fit: Fit) -> list[str]:
-    """Return what really differs between arms: all parameters of the model, and the rule."""
-    params = make_model(fit).get_params()
-    own: Any = (fit.method.method, sorted(params.items(), key=str), sorted(fit.method.tune.items()))
-    return [repr((own, decision)) for decision in fit.method.decisions]
-
-
-@pytest.mark.parametrize("path", STUDIES.values(), ids=STUDIES)
-def test_no_two_arms_of_an_experiment_are_the_same_configuration(path: Path | None) -> None:
-    for place, fits in arms(study_of(path)).items():
-        seen: dict[str, str] = {}
+def check_arms(study: Study) -> None:
+    """Refuse a study with an arm that is not what it is called, or that comes twice."""
+    for fits in arms(study).values():
         for fit in fits:
-            for one in effective(fit):
-                assert one not in seen, f"{place}: {fit} is the same as {seen.get(one)}"
-                seen[one] = str(fit)
+            check_label(fit, fits)
+            check_no_inert_value(fit)
+        assert same_arms(fits, LARGE) == set()
 
 
-@pytest.mark.parametrize("path", STUDIES.values(), ids=STUDIES)
+def same_arms(fits: list[Fit], n_labels: int) -> set[tuple[str, str]]:
+    """Return the pairs of labels that ask the same of data with so many labels."""
+    asked = {id(fit): effective(make_model(fit), n_labels) for fit in fits}
+    return {
+        (one.setting, other.setting)
+        for one, other in combinations(fits, 2)
+        if asked[id(one)] == asked[id(other)]
+        and one.method.tune == other.method.tune
+        and set(one.method.decisions) & set(other.method.decisions)
+    }
+
+
+@each_study
+def test_arms_are_what_their_labels_say_and_differ_from_one_another(path: Path | None) -> None:
+    check_arms(study_of(path))
+
+
+@each_study
+def test_arms_that_are_the_same_where_labels_are_few_are_said_to_be(path: Path | None) -> None:
+    fits = next(iter(arms(study_of(path)).values()))
+    for pair in same_arms(fits, SMALL):
+        assert path is not None, f"{pair} are the same"
+        names = [setting.split(" k=")[0].partition(" ")[2] for setting in pair]
+        comments = re.findall(r"^# .*$", path.read_text(), re.MULTILINE)
+        assert any(all(f'"{name}"' in line for name in names) for line in comments), pair
+        pages = [page.read_text() for page in (REPOSITORY / "docs").rglob("*.md")]
+        told = [part for text in pages if path.name in text for part in text.split("\n\n")]
+        assert any(all(f"`{n}`" in part for n in names) and "the same" in part for part in told)
+
+
+@each_study
 def test_an_arm_has_the_values_that_it_names(path: Path | None) -> None:
     for fits in arms(study_of(path)).values():
         for fit in fits:
@@ -57,12 +83,54 @@ def test_an_arm_has_the_values_that_it_names(path: Path | None) -> None:
             assert {name: params[name] for name in fit.params} == fit.params
 
 
-@pytest.mark.parametrize("path", GRIDS, ids=lambda path: path.name)
-def test_what_is_called_uncalibrated_is_not_calibrated(path: Path) -> None:
-    methods = [method for one in load_study(path).experiments for method in one.methods]
-    plain = [m for m in methods if "not calibrated" in m.label or "own prob" in m.label]
-    assert plain, "a new grid without such an arm needs no place in this test"
-    assert all(next(method.grid())["calibration"] is None for method in plain)
+SAMPLING, RULES = FOLDER / "what-sampling-buys.toml", FOLDER / "which-rule.toml"
+# Slips that leave a grid readable, and what is said of them.
+SLIPS = {
+    ('sampler = "in_batch"', 'sampler = "mixture"'): "sampler is 'mixture', not what it says",
+    (
+        "negatives_per_positive = 5 }",
+        "negatives_per_positive = 7 }",
+    ): "negatives_per_positive is 7, not what it says",
+    ('sampler = "frequency", sampler_power = 1.0', "sampler_power = 1.0"): "sampler is 'uniform'",
+    ("sampler_power = 0.5", "sampler_power = 0.75"): "sampler_power is 0.75, not what it says",
+    ("sampler_power = 1.0", "sampler_power = 0.5"): "sampler_power is 0.5, not what it says",
+    (
+        "negatives_per_positive = 1000000",
+        "negatives_per_positive = 400",
+    ): "positive is 400, not",
+    ('calibration = "none"', 'calibration = "auto"'): "calibration is 'auto', not what it says",
+    (
+        'calibration = "auto", negatives_per_positive = 5',
+        'calibration = "auto", l2 = 0.1, negatives_per_positive = 5',
+    ): "l2 is 0.1, and the label does not say so",
+    ("batch_size = 32", "batch_size = 32, sampler_mix = 0.1"): "sampler_mix is 0.1, and the label",
+    ('label = "frequency"', 'label = "by chance"'): "nobody says what 'by chance'",
+    ('method = "RMLS"\nlabel = "uniform, not', 'method = "KNN"\nlabel = "KNN, not'): "no parameter",
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS, ids=SLIPS.values())
+def test_a_slip_in_a_grid_is_found(slip: tuple[str, str], tmp_path: Path) -> None:
+    text = SAMPLING.read_text()
+    assert text.count(slip[0]) >= 1
+    with pytest.raises((AssertionError, ValueError), match=re.escape(SLIPS[slip])):
+        check_arms(load_study(write_toml(tmp_path, text.replace(*slip, 1))))
+
+
+def test_a_value_without_effect_is_found_also_where_the_label_names_it(tmp_path: Path) -> None:
+    text = RULES.read_text().replace(
+        'params.calibration = "auto"',
+        'params = { calibration = "auto", sampler = "uniform", sampler_power = 1.0 }',
+    )
+    fit = load_study(write_toml(tmp_path, text)).fits()[-1]
+    with pytest.raises(AssertionError, match="sampler_power makes no difference"):
+        check_no_inert_value(fit)
+
+
+def test_two_arms_of_one_configuration_are_found(tmp_path: Path) -> None:
+    text = RULES.read_text().replace('"own probabilities"', '"also calibrated"')
+    (fits, *_) = arms(load_study(write_toml(tmp_path, text.replace('"none"', '"auto"')))).values()
+    assert len(same_arms(fits, LARGE)) == 1
 
 
 def test_a_grid_can_ask_for_none_where_a_parameter_may_be_none(tmp_path: Path) -> None:

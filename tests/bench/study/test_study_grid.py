@@ -82,6 +82,48 @@ BAD_FILES = {
 }
 
 
+# Values and rules that an estimator would refuse, by method and what is given of it.
+BAD_VALUES = {
+    ("RMLS", 'params.calibration = "nome"'): "calibration must be one of 'auto', 'temperature',",
+    ("RMLS", 'params.calibration = "None"'): "or None; got 'None'.",
+    ("RMLS", "params.n_components = -20"): "n_components must be a whole number of at least 1",
+    ("RMLS", "params.n_components = [5, -20]"): "at least 1; got -20.",
+    ("RMLS", 'params.tol = "x"'): "tol must be a non-negative number; got 'x'.",
+    ("RMLS", 'params.normalize = "nope"'): "normalize must be one of 'auto', ",
+    ("RMLS", 'params.sampler = "in_batch"'): "needs batch_size of at least 2; got 1.",
+    ("RMLS", "params.class_weight = 2.0"): "class_weight must be 'balanced', 'propensity', a dict",
+    ("RMLS", 'params = { early_stopping = true, validation_metric = "best" }'): "unknown metric",
+    ("RMLS", 'params.decision = "best"'): "decision must be one of cardinality",
+    ("RMLS", 'params.device = "tpu"'): "device must be 'cpu' or 'cuda' or 'auto'; got 'tpu'.",
+    ("Calibrated", 'params.estimator = "PLTS"'): "estimator must be one of 'BMLPL'",
+    ("GFM", 'params.estimator = "PLST"'): "PLST gives scores and no probabilities",
+    ("PLST", 'decisions = ["round", "f1"]'): "PLST gives scores and no probabilities; calibrate it",
+    ("RMLS", 'decisions = ["threshold"]'): "the decision rule 'threshold' was not fitted; fit the",
+    ("PLST", 'decisions = ["none"]\nparams.decision = "f1"'): "PLST gives scores and no prob",
+    ("RMLS", 'decisions = ["macro_f1"]\nparams.calibration = "none"'): "'macro_f1' was not fitted",
+    ("AllIrrelevant", 'decisions = ["top_3"]'): "AllIrrelevant predicts no label by definition",
+    ("AllIrrelevant", "params.n_components = 3"): "no parameter 'n_components'; it has none.",
+    ("PLST", "params.ridge = []"): "params.ridge is empty; give it a value.",
+    ("LEML", "tune.l2 = []"): "tune.l2 is empty; give it a value.",
+    ("LEML", "tune.l2 = [-1, 2]"): "l2 must be a positive number; got -1.",
+    ("LEML", 'tune.loss = ["squared", "log"]'): "loss must be one of ",
+    ("LEML", 'tune.loss = ["logistic", "squared"]\ndecisions = ["f1"]'): "LEML gives scores and no",
+}
+
+
+@pytest.mark.parametrize(("method", "given"), BAD_VALUES)
+def test_what_an_estimator_would_refuse_is_refused_before_anything_runs(
+    method: str, given: str, tmp_path: Path
+) -> None:
+    text = METHOD.replace("[[experiment]]\n", "[[experiment]]\nname = 'first'\n")
+    text += f'method = "{method}"\nlabel = "mine"\n{given}'
+    with pytest.raises(InputError, match=re.escape(BAD_VALUES[method, given])) as refused:
+        load_study(write_toml(tmp_path, text))
+    # Where it stands comes first: file, experiment and the name of the method in tables.
+    place = f"^{re.escape(str(tmp_path))}/grid.toml, experiment 'first': mine: [^\n]*$"
+    assert re.match(place, str(refused.value))
+
+
 @pytest.mark.parametrize("text", BAD_FILES, ids=list(BAD_FILES.values()))
 def test_a_file_that_is_no_study_is_one_sentence(text: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=re.escape(BAD_FILES[text])):

@@ -115,6 +115,13 @@ def test_rows_are_those_of_the_components_asked_for() -> None:
             assert "k 25(0) is 25 components on Enron" in table.note
 
 
+def test_a_single_run_has_no_deviation_to_be_named() -> None:
+    runs = folds("RMLS", 0.5)
+    notes = [paper_tables(summarise(part), {})[2].note for part in (runs[:1], runs)]
+    assert notes[0].startswith("Ours: a single run. Paper: five folds.")
+    assert notes[1].startswith(f"Ours: mean ± deviation of {len(runs)} runs. Paper: five folds.")
+
+
 def test_data_sets_that_nobody_asked_for_are_left_out() -> None:
     sizes = paper_tables(summarise(folds("RMLS", 0.5)), {})[0]
     assert [row[0].text for row in sizes.rows] == ["Enron"]

@@ -76,6 +76,72 @@ def test_several_values_may_follow_an_option(tmp_path: Path, run: Run) -> None:
     assert not (tmp_path / "o").exists()
 
 
+def test_a_value_that_no_run_could_take_is_refused_before_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(GRID.replace('method = "KNN"', 'method = "RMLS"\nparams.calibration = "nome"'))
+    result = invoke("bench", "run", path, "--out", tmp_path / "o")
+    assert result.exit_code == 2
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith(f"rmls: error: {path}, experiment 'methods': RMLS: calibration must be")
+    assert not (tmp_path / "o").exists()
+
+
+# Only the data tell that there is no such label.
+FAILS = (
+    GRID.partition("[[experiment.method]]")[0]
+    + """
+[[experiment.method]]
+method = "RMLS"
+params = { calibration = "none", max_iter = 1, class_weight = { nobody = 2.0 } }
+"""
+)
+
+
+def test_a_study_whose_runs_all_failed_ends_as_an_error(tmp_path: Path) -> None:
+    path, out = tmp_path / "fails.toml", tmp_path / "o"
+    path.write_text(FAILS)
+    # The second call has nothing to run; what it would have run has failed.
+    for _ in range(2):
+        result = invoke("bench", "run", path, "--out", out, "--quiet")
+        assert result.exit_code == 2
+        assert result.stderr == (
+            f"rmls: error: all runs of the study failed; {out / 'report.md'} says why.\n"
+        )
+        assert "names the label 'nobody'" in (out / "report.md").read_text()
+    # One that ends well makes a study: the table names those that failed.
+    path.write_text(FAILS + '[[experiment.method]]\nmethod = "MostFrequent"\n')
+    result = invoke("bench", "run", path, "--out", out, "--quiet")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "Runs that failed" in result.stdout
+    # Old results of other questions do not make up for it.
+    path.write_text(FAILS)
+    assert invoke("bench", "run", path, "--out", out, "--quiet").exit_code == 2
+
+
+def test_a_study_without_time_names_what_is_left_also_when_quiet(
+    config: Path, tmp_path: Path
+) -> None:
+    result = invoke("bench", "run", config, "--out", tmp_path, "--budget", "0", "--quiet")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"rmls: error: {tmp_path} holds no finished result yet; left of the study are "
+        "toy MostFrequent; toy KNN.\n"
+    )
+
+
+def test_data_named_for_the_second_experiment_are_not_left_out(
+    data_file: Path, tmp_path: Path
+) -> None:
+    small = ("--methods", "Baseline", "--folds", "2", "--alphas", "1", "--k", "2", "--no-tuned")
+    command = ("bench", "paper", "--datasets", data_file, *small, "--out", tmp_path / "o")
+    result = invoke(*command, "--alpha-data", "nosuch")
+    assert result.exit_code == 2
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith("rmls: error: the study cannot be run without nosuch: 'nosuch' is neith")
+    assert not (tmp_path / "o").exists()
+    assert invoke(*command, "--alpha-data", "nosuch", "--no-alpha", "--quiet").exit_code == 0
+
+
 WRONG = {
     ("bench", "run", "none.toml"): "none.toml does not exist",
     ("bench", "report", "none"): "holds no results.jsonl",

@@ -72,6 +72,29 @@ def test_a_row_keeps_its_sample_in_all_passes_or_draws_anew() -> None:
     assert sorted({len(one) for one in keys(0, False).values()}) == [1, 3]
 
 
+@pytest.mark.parametrize(
+    ("estimator", "draws_once"), [(None, True), ("RMLS", False), (RMLS(), False)]
+)
+def test_only_members_by_default_draw_once(estimator: Any, draws_once: bool) -> None:
+    assert AveragedRMLS(estimator)._make_inner().redraw is not draws_once
+
+
+def test_members_have_the_seeds_from_random_state_on_whatever_that_of_the_estimator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, Y = make_blocks()
+    seeds: list[int] = []
+    fit = RMLS.fit
+
+    def noting(self: RMLS, *given: Any, **options: Any) -> Any:
+        seeds.append(self.random_state)
+        return fit(self, *given, **options)
+
+    monkeypatch.setattr(RMLS, "fit", noting)
+    AveragedRMLS(RMLS(4, max_iter=1, random_state=40), 3, random_state=5, **PLAIN).fit(X, Y)
+    assert seeds == [5, 6, 7]
+
+
 def test_saved_and_loaded_it_scores_the_same(tmp_path: Path) -> None:
     X, Y = make_blocks()
     model = AveragedRMLS(RMLS(5, max_iter=3), 2, calibration_folds=2).fit(X, Y)

@@ -74,14 +74,10 @@ def measure(fit: Fit, expected_checksum: str | None = None) -> tuple[Data, list[
 
 def make_model(fit: Fit, **overrides: Any) -> Any:
     """Return the estimator of a fit, with its seed and threads."""
-    from rmls import models
-
-    estimator = getattr(models, fit.method.method)
-    model = estimator.paper() if fit.method.preset == "paper" else estimator()
+    known = fit.method.make({}).get_params()
     common = {"random_state": fit.seed, "n_jobs": fit.study.threads}
-    known = model.get_params()
     chosen = {name: value for name, value in common.items() if name in known}
-    return model.set_params(**{**chosen, **fit.params, **overrides})
+    return fit.method.make({**chosen, **fit.params, **overrides})
 
 
 def warm_up(fit: Fit) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from rmls.bench.run.records import SCHEMA, Record
 from rmls.bench.run.runner import Listener, missing_fits, run_fits
-from rmls.bench.run.store import ResultStore, write_study
+from rmls.bench.run.store import ResultStore, read_current, write_study
 from rmls.bench.study.data import checksum, load_source, split_rows
-from rmls.bench.study.grid import DataSource, Fit, Study
+from rmls.bench.study.grid import Config, DataSource, Fit, Study
 from rmls.core.errors import InputError, RmlsError
 from rmls.core.words import count
 
@@ -24,6 +25,7 @@ def run_study(
     *,
     command: str = "",
     unavailable: dict[str, str] | None = None,
+    needed: Collection[str] = (),
     jobs: int = 1,
     retry_failed: bool = False,
     budget: float | None = None,
@@ -41,6 +43,8 @@ def run_study(
         How the study was started, for the report.
     unavailable : dict, optional
         Data sets that are known to be unavailable, by name, with what to say of them.
+    needed : collection of str, optional
+        Names of data sets without which nothing is run.
     jobs : int, default=1
         Runs at a time.
     retry_failed : bool, default=False
@@ -54,10 +58,11 @@ def run_study(
 
     Notes
     -----
-    Data sets that are not available are said and skipped. It is an error if none is available.
+    Data sets that are not available are said and skipped. It is an error if none is available, or
+    one that is needed is not.
     """
     listener = listener or Listener()
-    found, missing = _find_data(study, say)
+    found, missing = _find_data(study, needed, say)
     # The lock of the store is held from here on: one writer a folder.
     with ResultStore(folder) as store:
         here = {name: facts["checksum"] for name, facts in found.items()}
@@ -88,19 +93,34 @@ def run_study(
         return store.records
 
 
+def all_failed(study: Study, folder: Path) -> bool:
+    """Tell whether a folder holds results of the study, and none that ended well."""
+    asked = {_as_text(config) for fit in study.fits() for config in fit.configs()}
+    records = [r for r in read_current(folder)[0] if _as_text(r["config"]) in asked]
+    return bool(records) and all(record["status"] == "failed" for record in records)
+
+
+def _as_text(config: Config) -> str:
+    return json.dumps(config, sort_keys=True)
+
+
 def _unfinished(fits: list[Fit], left: list[Fit]) -> dict[str, str]:
     """Return the settings with runs that are left, and how many of how many."""
     of = Counter(fit.setting for fit in fits)
     return {name: f"{n} of {of[name]} runs" for name, n in Counter(f.setting for f in left).items()}
 
 
-def _find_data(study: Study, say: Say) -> tuple[dict[str, Any], dict[str, str]]:
+def _find_data(
+    study: Study, needed: Collection[str], say: Say
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the facts of the data sets that are available, and why the others are not."""
     found: dict[str, Any] = {}
     missing: dict[str, str] = {}
     for source in study.datasets:
         facts = _facts_or_reason(source, study)
         if isinstance(facts, str):
+            if source.name in needed:
+                raise InputError(f"the study cannot be run without {source.name}: {facts}")
             missing[source.name] = facts
             say(f"skipping {source.name}: {facts}")
         else:

@@ -196,7 +196,9 @@ def read_current(folder: Path) -> tuple[list[Record], dict[str, Any]]:
     """
     records, study = read_results(folder), read_study(folder)
     if not records:
-        raise InputError(f"{folder} holds no finished result yet.")
+        left = "; ".join(study.get("unfinished", {}))
+        which = f"; left of the study are {left}" if left else ""
+        raise InputError(f"{folder} holds no finished result yet{which}.")
     known = {name: facts.get("checksum") for name, facts in study.get("datasets", {}).items()}
     return [record for record in records if _is_current(record, known)], study
 

@@ -37,10 +37,12 @@ def tune(fit: Fit, parts: Parts, make: Callable[..., Any]) -> Tuning:
     started = time.process_time()
     candidates = list(fit.method.candidates())
     folds = list(_inner_folds(fit, len(parts.Y_train.indptr) - 1))
-    scores = [_score(fit, parts, folds, make, candidate) for candidate in candidates]
+    found = [_score(fit, parts, folds, make, candidate) for candidate in candidates]
+    scores = [None if isinstance(one, InputError) else one for one in found]
     known = [-1.0 if score is None else score for score in scores]
     if max(known) < 0:
-        raise InputError(f"{fit.method.label}: no candidate of its grid could be trained.")
+        reasons = " ".join(dict.fromkeys(str(one) for one in found))
+        raise InputError(f"{fit.method.label}: no candidate can be trained: {reasons}")
     chosen = candidates[int(np.argmax(known))]
     return Tuning(chosen=chosen, scores=scores, cpu_seconds=time.process_time() - started)
 
@@ -60,8 +62,8 @@ def _score(
     folds: list[tuple[Rows, Rows]],
     make: Callable[..., Any],
     candidate: dict[str, Any],
-) -> float | None:
-    """Return the mean example F of a candidate, None where it cannot be trained."""
+) -> float | InputError:
+    """Return the mean example F of a candidate, or why it cannot be trained."""
     from rmls.metrics import get_metric
 
     decision = fit.method.decisions[0]
@@ -71,6 +73,6 @@ def _score(
         for train, test in folds:
             model = make(fit, **candidate).fit(X[train], Y[train])
             found.append(get_metric(METRIC)(Y[test], model.rank_sets(X[test], rule).to_sets()))
-    except InputError:
-        return None
+    except InputError as error:
+        return error
     return float(np.mean(found))

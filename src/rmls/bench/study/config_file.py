@@ -85,10 +85,11 @@ def _experiment(values: dict[str, Any], path: Path) -> Experiment:
     datasets = _as_list(values.get("datasets", []))
     if not datasets:
         raise InputError(f"{path}: an experiment has no datasets.")
+    name = values.get("name", "methods")
     return Experiment(
-        values.get("name", "methods"),
+        name,
         tuple(_dataset(item, path) for item in datasets),
-        tuple(_method(item, path) for item in methods),
+        tuple(_method(item, name, path) for item in methods),
     )
 
 
@@ -105,7 +106,7 @@ def _dataset(value: Any, path: Path) -> DataSource:
     return DataSource(**value)
 
 
-def _method(value: dict[str, Any], path: Path) -> Method:
+def _method(value: dict[str, Any], experiment: str, path: Path) -> Method:
     if "method" not in value:
         raise InputError(f'{path}: an [[experiment.method]] needs method = "RMLS" or another.')
     _check_texts(value, ("method", "label", "preset"), f"{path}, a method")
@@ -114,7 +115,11 @@ def _method(value: dict[str, Any], path: Path) -> Method:
     _check_values(value, "params", where)
     _check_values(value, "tune", where)
     decisions = tuple(str(item) for item in _as_list(value.get("decisions", [])))
-    return Method(**{**value, "decisions": decisions})
+    try:
+        return Method(**{**value, "decisions": decisions})
+    except InputError as error:
+        # A method does not know where it stands.
+        raise InputError(f"{path}, experiment {experiment!r}: {error}") from None
 
 
 def _tables(value: Any, name: str, path: Path) -> list[dict[str, Any]]:

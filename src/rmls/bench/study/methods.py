@@ -51,6 +51,21 @@ class Method:
         for name in ("params", "tune"):
             object.__setattr__(self, name, _read_none(self, getattr(self, name)))
         object.__setattr__(self, "decisions", self.decisions or (own.get("decision", NO_RULE),))
+        _check_values(self)
+
+    def make(self, params: dict[str, Any]) -> Any:
+        """Return the estimator, with its preset and some parameters.
+
+        Examples
+        --------
+        >>> Method("PLST", preset="paper").make({"ridge": 3.0}).ridge
+        3.0
+        """
+        from rmls import models
+
+        estimator = getattr(models, self.method)
+        model = estimator.paper() if self.preset == "paper" else estimator()
+        return model.set_params(**params)
 
     def grid(self) -> Iterator[dict[str, Any]]:
         """Yield every combination of the parameters.
@@ -97,9 +112,8 @@ def _read_none(method: Method, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_method(method: Method) -> dict[str, Any]:
-    """Refuse unknown estimators, parameters and rules; returns the estimator's own parameters."""
+    """Refuse unknown estimators and parameters; returns the estimator's own parameters."""
     from rmls import models
-    from rmls.decide import make_rule
 
     # A study is run on numbers.
     names = [name for name in models.__all__ if name not in models.READS_TEXT]
@@ -117,11 +131,25 @@ def _check_method(method: Method) -> dict[str, Any]:
         raise InputError(f"{method.label}: {both[0]!r} is given and tuned; drop one of them.")
     for name in [*method.params, *method.tune]:
         if name not in known_params:
+            listed = ", ".join(sorted(known_params)) or "none"
             raise InputError(
-                f"{method.label}: {method.method} has no parameter {name!r}; "
-                f"it has {', '.join(sorted(known_params))}."
+                f"{method.label}: {method.method} has no parameter {name!r}; it has {listed}."
             )
-    for decision in method.decisions:
-        if decision != NO_RULE:
-            make_rule(decision)
     return known_params
+
+
+def _check_values(method: Method) -> None:
+    """Refuse values that an estimator does not take, and rules that it could not serve."""
+    for kind in ("params", "tune"):
+        for name, values in getattr(method, kind).items():
+            if values == []:
+                raise InputError(f"{method.label}: {kind}.{name} is empty; give it a value.")
+    try:
+        for params, tuned in product(method.grid(), method.candidates()):
+            model = method.make({**params, **tuned})
+            # What an estimator itself would say at the beginning of a fit, and at its end.
+            model._check_options()
+            for decision in method.decisions:
+                model._check_rule(None if decision == NO_RULE else decision)
+    except InputError as error:
+        raise InputError(f"{method.label}: {error}") from None

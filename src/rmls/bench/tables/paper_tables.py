@@ -284,9 +284,7 @@ def differs(ours: Average, figure: PaperFigure) -> bool:
 
 def _note(metric: str, found: Found, columns: list[_Column]) -> str:
     counts = [one.count for summary in found.values() if (one := summary.average(metric))]
-    ends = sorted({min(counts), max(counts)}) if counts else []
-    runs = f" of {' to '.join(map(str, ends))} runs" if ends else ""
-    sentences = [f"Ours: mean ± deviation{runs}. Paper: five folds."]
+    sentences = [f"Ours: {_what_runs_give(counts)}. Paper: five folds."]
     if metric == TIME:
         sentences.append(
             "Ours is processor time, all threads together. Ratio: ours to the paper's, which was "
@@ -314,6 +312,22 @@ def _note(metric: str, found: Found, columns: list[_Column]) -> str:
             "paper's figures are there for orientation only, no difference is formed."
         )
     return " ".join(sentences)
+
+
+def _what_runs_give(counts: list[int]) -> str:
+    """Return what figures are that have so many runs behind them.
+
+    Examples
+    --------
+    >>> _what_runs_give([5, 5]), _what_runs_give([1, 5])
+    ('mean ± deviation of 5 runs', 'mean ± deviation of 1 to 5 runs')
+    >>> _what_runs_give([1, 1])
+    'a single run'
+    """
+    if set(counts) == {1}:
+        return "a single run"
+    ends = sorted({min(counts), max(counts)}) if counts else []
+    return "mean ± deviation" + (f" of {' to '.join(map(str, ends))} runs" if ends else "")
 
 
 def _column_notes(columns: list[_Column], study: dict[str, Any]) -> list[str]:

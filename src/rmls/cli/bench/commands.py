@@ -14,6 +14,7 @@ from rmls.cli.bench.many_values import ManyValues
 from rmls.cli.shared import options
 from rmls.cli.shared.console import note, notes, results
 from rmls.cli.shared.options import fields_of, show_help_without_command, takes
+from rmls.core.errors import RmlsError
 
 if TYPE_CHECKING:
     from rmls.bench.study.grid import Study
@@ -151,7 +152,15 @@ def paper(
         folds="stratified" if stratified else "shuffled",
         seeds=tuple(seeds or (0,)),
     )
-    _run_study(limits.apply(study), out, limits, quiet, unavailable(tuple(datasets or DATASETS)))
+    _run_study(
+        limits.apply(study),
+        out,
+        limits,
+        quiet,
+        unavailable(tuple(datasets or DATASETS)),
+        # What was named for an experiment of its own is not left out in silence.
+        () if no_alpha or alpha_data is None else (alpha_data,),
+    )
 
 
 @bench_app.command()
@@ -205,10 +214,15 @@ def compare(
 
 
 def _run_study(
-    study: Study, out: Path, limits: Limits, quiet: bool, unavailable: dict[str, str]
+    study: Study,
+    out: Path,
+    limits: Limits,
+    quiet: bool,
+    unavailable: dict[str, str],
+    needed: tuple[str, ...] = (),
 ) -> None:
     from rmls.bench.pages.study_report import report_folder
-    from rmls.bench.run.run_study import run_study
+    from rmls.bench.run.run_study import all_failed, run_study
     from rmls.cli.bench.display import Display
     from rmls.cli.bench.tables import print_study
 
@@ -221,6 +235,7 @@ def _run_study(
                 out,
                 command=join(["rmls", *sys.argv[1:]]),
                 unavailable=unavailable,
+                needed=needed,
                 jobs=limits.jobs,
                 retry_failed=limits.retry_failed,
                 budget=limits.budget,
@@ -235,3 +250,5 @@ def _run_study(
     print_study(results(), out)
     for path in written:
         note(console, "wrote", str(path))
+    if all_failed(study, out):
+        raise RmlsError(f"all runs of the study failed; {written[1]} says why.")

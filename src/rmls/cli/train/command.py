@@ -180,7 +180,7 @@ def read_params(estimator: Any, given: Iterable[Given]) -> dict[str, Any]:
         if name not in options:
             raise InputError(
                 f"{source}: {estimator.__name__} has no parameter {name!r}; "
-                f"it has {', '.join(options)}{suggest(name, options)}"
+                f"it has {', '.join(options) or 'none'}{suggest(name, options)}"
             )
         params[name] = _read_value(name, options[name], text)
         try:

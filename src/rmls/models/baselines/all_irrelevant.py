@@ -42,10 +42,13 @@ class AllIrrelevant(MultiLabelEstimator):
         return np.tile(self.frequencies_, (X.shape[0], 1))
 
     def _choose(self, X: sparse.csr_matrix, decision: str | float | Rule | None) -> Ranking:
-        if decision is not None:
-            raise InputError("AllIrrelevant predicts no label by definition; use rank(X, k).")
+        self._check_rule(decision)
         best = super()._choose(X, "top_1")
         return best if self._space.is_single else best.top(0)
+
+    def _check_rule(self, spec: str | float | Rule | None) -> None:
+        if spec is not None:
+            raise InputError("AllIrrelevant predicts no label by definition; use rank(X, k).")
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {}, {"frequencies": self.frequencies_}

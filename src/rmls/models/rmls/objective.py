@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from rmls.core.options import (
 )
 from rmls.kernels.arrays import ACTIVATIONS, LOSSES, Objective
 from rmls.kernels.backend import Backend, get_backend
-from rmls.metrics import propensities
+from rmls.metrics import get_metric, propensities
 from rmls.models.rmls.sampling import Totals, floored_counts, make_sampler
 
 # Never far from the best where 5 a label were too few (docs/research/rmls.md).
@@ -144,6 +145,10 @@ def check_together(model: Any) -> None:
     if model.max_label_norm is not None and np.ndim(model.max_label_norm) == 0:
         positive().check("max_label_norm", model.max_label_norm)
     settle_focus(model)
+    _check_class_weight(model.class_weight)
+    if model.early_stopping:
+        # Of one row and one label: what it says of k, or of propensities, it would say of any.
+        get_metric(model.validation_metric)([[1]], [[1]])
     if model.log_q and model.loss != "logistic":
         raise InputError(f"log_q=True needs loss='logistic'; got loss={model.loss!r}.")
     if model.sampler == "in_batch" and model.batch_size < 2:
@@ -242,12 +247,8 @@ def label_weights(class_weight: Any, space: LabelSpace, totals: Totals) -> NDArr
     n_labels, positives = space.n_labels, totals.positives
     if class_weight is None:
         return np.ones(n_labels, np.float32)
+    _check_class_weight(class_weight)
     if isinstance(class_weight, str):
-        if class_weight not in ("balanced", "propensity"):
-            raise InputError(
-                "class_weight must be 'balanced', 'propensity', a dict, an array with one weight "
-                f"per label, or None; got {class_weight!r}."
-            )
         used = positives > 0
         if class_weight == "balanced":
             # Mean weight 1 over relevant entries: learning rate and l2 keep their meaning.
@@ -269,6 +270,16 @@ def label_weights(class_weight: Any, space: LabelSpace, totals: Totals) -> NDArr
             f"class_weight must hold one non-negative number for each of the {n_labels} labels."
         )
     return values.astype(np.float32)
+
+
+def _check_class_weight(class_weight: Any) -> None:
+    """Raise for what could not be the weights of any labels."""
+    wrong_name = isinstance(class_weight, str) and class_weight not in ("balanced", "propensity")
+    if wrong_name or isinstance(class_weight, Real):
+        raise InputError(
+            "class_weight must be 'balanced', 'propensity', a dict, an array with one weight "
+            f"per label, or None; got {class_weight!r}."
+        )
 
 
 def _as_numbers(name: str, values: Any) -> NDArray[np.float64]:

@@ -208,13 +208,28 @@ class Answers:
 
     def _own_probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what the method itself takes for the probabilities of a block of scores."""
+        raise self._no_probabilities()
+
+    def _no_probabilities(self) -> InputError:
+        """Return what is said where probabilities are asked for and there are none."""
         name = type(self).__name__
-        raise InputError(
+        return InputError(
             f"{name} gives scores and no probabilities; calibrate it: Calibrated({name}())."
         )
 
     def _fitted_rule(self, spec: str | float | Rule) -> Rule:
         return find_rule(self._whole, spec)
+
+    def _will_have_probabilities(self) -> bool:
+        """Tell of a model that is not fitted yet whether it will have probabilities."""
+        return self._whole.calibration is not None
+
+    def _check_rule(self, spec: str | float | Rule | None) -> None:
+        """Raise a sentence for a rule that the model could not serve once it is fitted.
+
+        None stands for the decision of the model itself.
+        """
+        check_rule(self._whole, self.decision if spec is None else spec)
 
     @keeps_to_n_jobs
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -258,11 +273,29 @@ def find_rule(model: MultiLabelEstimator, spec: str | float | Rule) -> Rule:
     # A rule that was fitted for another metric, say, is not the one that is wanted.
     fitted = model._rules.get(rule.name)
     if fitted is None or not fitted.fulfils(rule):
-        raise InputError(
-            f"the decision rule {rule.name!r} was not fitted; "
-            f"{_way_to_fit(model, rule, spec)}, or give the rule its value."
-        )
+        raise _not_fitted(model, rule, spec)
     return fitted
+
+
+def check_rule(model: MultiLabelEstimator, spec: str | float | Rule) -> None:
+    """Raise the sentence that `find_rule`, or the rule, would raise once the model is fitted."""
+    rule = make_rule(spec)
+    if rule.needs_probabilities:
+        fitted = model.calibration is not None
+    else:
+        fitted = rule.name == "cardinality" or make_rule(model.decision).fulfils(rule)
+    # Which counts a rule is bound to makes no difference to whether it is fitted.
+    if not fitted and not rule.bind(np.ones(1), 1).is_fitted:
+        raise _not_fitted(model, rule, spec)
+    if rule.needs_probabilities and not model._will_have_probabilities():
+        raise model._no_probabilities()
+
+
+def _not_fitted(model: MultiLabelEstimator, rule: Rule, spec: str | float | Rule) -> InputError:
+    return InputError(
+        f"the decision rule {rule.name!r} was not fitted; "
+        f"{_way_to_fit(model, rule, spec)}, or give the rule its value."
+    )
 
 
 def _way_to_fit(model: MultiLabelEstimator, rule: Rule, spec: str | float | Rule) -> str:

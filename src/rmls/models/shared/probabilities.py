@@ -37,6 +37,9 @@ class GivesProbabilities(Base):
     def _has_probabilities(self) -> bool:
         return hasattr(self, "predict_proba")
 
+    def _will_have_probabilities(self) -> bool:
+        return hasattr(self, "predict_proba")
+
     def _described(self, X: sparse.csr_matrix, ranking: Ranking) -> Ranking:
         ranking = super()._described(X, ranking)
         if ranking.probabilities is not None or not self._has_probabilities():

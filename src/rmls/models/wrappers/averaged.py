@@ -23,17 +23,19 @@ from rmls.models.wrappers.wrapper import WrappingEstimator
 class AveragedRMLS(WrappingEstimator):
     """Average the scores of RMLS models that were trained on different samples of labels.
 
-    Every member draws the irrelevant labels of a row once, and starts from other random numbers.
-    A sample is biased and their mean is less so; the paper names this the straightforward way and
-    draws anew in every batch instead, because several models are expensive.
+    Every member has a seed of its own, from which it starts and draws irrelevant labels. By default
+    it draws those of a row once: such a sample is biased and the mean of several is less so. The
+    paper names this the straightforward way and draws anew in every batch instead, because several
+    models are expensive. An ``estimator`` with ``redraw=True`` draws anew here, too.
 
     Parameters
     ----------
     estimator : RMLS, "RMLS" or None, default=None
-        What the members are; by default ``RMLS(redraw=False)``. A calibration of its own is
-        switched off.
+        What the members are; by default ``RMLS(redraw=False)``, while ``"RMLS"`` is ``RMLS()``,
+        which draws anew in every visit of a row. A calibration of its own is switched off, and its
+        ``random_state`` is not used.
     n_estimators : int, default=5
-        Members. The seeds are those that follow ``random_state``.
+        Members.
     calibration : {"auto", "temperature", "platt", "isotonic"} or None, default="auto"
         See `rmls.decide.fit_calibration`; of the mean scores.
     calibration_folds : int or "auto", default="auto"
@@ -44,7 +46,8 @@ class AveragedRMLS(WrappingEstimator):
     validation_fraction : float, default=0.1
         Maximum share of the rows held out for calibration, without folds.
     random_state : int, RandomState or None, default=0
-        Seed of the folds and of the first member.
+        Seed of the folds, or of the rows held out, and of the first member; every further member
+        has the next number.
     n_jobs : int or None, default=None
         Threads of ranking; the members train with their own.
 

@@ -186,11 +186,18 @@ class Foreign(MultiLabelEstimator):
             np.float32
         )
 
+    def _will_have_probabilities(self) -> bool:
+        # Some estimators have predict_proba only once they are fitted.
+        return True
+
     def _own_probabilities(self, scores: Scores) -> Scores:
         if self._has_chances:
             return sigmoid(scores)
+        raise self._no_probabilities()
+
+    def _no_probabilities(self) -> InputError:
         name = _name(self.estimator)
-        raise InputError(
+        return InputError(
             f"{name} gives scores and no probabilities; calibrate it: Calibrated({name})."
         )
 

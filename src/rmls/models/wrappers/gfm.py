@@ -116,7 +116,9 @@ class GFM(HoldsEstimator, GivesProbabilities, MultiLabelEstimator):
 
     def _check_options(self) -> None:
         super()._check_options()
-        self._make_inner()
+        inner = self._make_inner()
+        if not inner._will_have_probabilities():
+            raise inner._no_probabilities()
 
     def _make_inner(self) -> MultiLabelEstimator:
         return RMLS() if self.estimator is None else make_inner(self.estimator, self)

@@ -150,6 +150,12 @@ class WrappingEstimator(HoldsEstimator, GivesProbabilities, MultiLabelEstimator)
         calibrated = self._calibration is not None or self._space.is_single
         return calibrated or self._inner._has_probabilities()
 
+    def _will_have_probabilities(self) -> bool:
+        return self.calibration is not None or self._make_inner()._will_have_probabilities()
+
+    def _no_probabilities(self) -> InputError:
+        return self._make_inner()._no_probabilities()
+
     # -- archive ---------------------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
