@@ -119,6 +119,26 @@ def test_a_label_whose_only_row_is_held_out_is_not_said_to_be_missed_by_the_mode
     assert min(each.low for each in review.recall) > 0
 
 
+@pytest.mark.parametrize("knows_more", [False, True])
+def test_names_find_labels_that_no_row_is_left_of_only_where_others_may_come(
+    knows_more: bool,
+) -> None:
+    table = topic_table(400, seed=8)
+    assert table.labels is not None
+    # Every row has a label of its own, which its text calls by name.
+    table.texts = [(f"{text} vessel{row}",) for row, (text,) in enumerate(table.texts)]
+    table.labels = [[*some, f"vessel{row}"] for row, some in enumerate(table.labels)]
+    called = {label: label for some in table.labels for label in some}
+    if knows_more:
+        called["vessel400"] = "vessel400"
+    model = TextRanker(RMLSRanker(16, max_iter=5))
+    model.fit(table.texts, table.labels, label_text=called)
+    rows, _ = read_own_rows(model, table)
+    found = rows.ranking.top(3).labels.reshape(-1, 3)
+    is_left = rows.seen[rows.part_of[:, None], found] > 0
+    assert (not is_left.all()) == knows_more
+
+
 def test_a_model_without_rows_of_its_own_is_refused(tmp_path: Path) -> None:
     table = topic_table(60, seed=7)
     model = fit(table)

@@ -66,11 +66,14 @@ def _ranked(
     estimator: RMLSRanker, held: ScoredRows, seen: NDArray[np.int64], trained: Trained
 ) -> Ranking:
     """Return the lists of held-out rows, ranked by what each model knew of the labels."""
-    parts, begin = [], 0
+    parts, begin, learned = [], 0, estimator.combination_
+    if np.all(estimator.label_counts_ > 0):
+        # Names would find the labels of which all rows were held out. A label that comes with a new
+        # row for the first time is not even listed: nobody has told the model that there is such.
+        learned = replace(learned, unseen=None)
     for counts, mask, size in zip(seen, trained.masks, held.part_rows, strict=True):
         # How often a label occurs in the held-out rows must not tell how it is ranked there.
         frequencies = Frequencies(counts.astype(np.float64), float(np.count_nonzero(mask)))
-        learned = estimator.combination_
         ranks, logits = learned.mixture(frequencies, estimator.tail_), learned.mixture(frequencies)
         listed = held.ranking(ranks).take(np.arange(begin, begin + size))
         boost = ranks.coefficients[:, 0] - logits.coefficients[:, 0]
