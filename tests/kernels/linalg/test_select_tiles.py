@@ -5,17 +5,9 @@ import pytest
 from scipy import sparse
 
 from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
-from rmls.kernels.cpu.linalg.select import (
-    _key,
-    _label_of,
-    _score_of,
-    _sort_by_label,
-    best_by_bucket,
-    best_of_rows,
-    offer_scores,
-    room_for,
-    take_best,
-)
+from rmls.kernels.cpu.linalg.buckets import best_by_bucket, rank_by_bucket, sort_by_label
+from rmls.kernels.cpu.linalg.keys import key_of, label_of, score_of
+from rmls.kernels.cpu.linalg.select import best_of_rows, offer_scores, room_for, take_best
 from rmls.kernels.cpu.ranker.listed import (
     mark_relevant,
     mix_listed,
@@ -48,6 +40,14 @@ def best_of_buckets(block, k):
     scores = np.full((len(block), k), np.nan, np.float32)
     room = np.empty(block.shape[1], np.uint8), np.empty(block.shape[1] + 1, np.int64)
     best_by_bucket(block, *room, labels, scores)
+    return labels, scores
+
+
+def ranks_of_buckets(block, k):
+    labels = np.full((len(block), k), -1, np.int32)
+    scores = np.full((len(block), k), np.nan, np.float32)
+    room = np.empty(block.shape[1], np.uint8), np.empty(block.shape[1] + 1, np.int64)
+    rank_by_bucket(block, *room, labels, scores)
     return labels, scores
 
 
@@ -96,6 +96,29 @@ def test_buckets_keep_the_order_of_scores_that_are_next_to_each_other():
     block = (1 + close * np.random.default_rng(0).permutation(500)).astype(np.float32)[None]
     block[0, 77] = 1e6
     assert_best(block, 100, *best_of_buckets(block, 100))
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "crowded"])
+@pytest.mark.parametrize("n_labels", [1, 2, 33, 150, 700])
+def test_ranks_by_bucket_are_those_of_a_full_sort_and_ties_go_to_the_lower_label(kind, n_labels):
+    block = draw_block(kind.replace("crowded", "random"), np.random.default_rng(3), n_labels)
+    if kind == "crowded":
+        # One score far off: all others share a bucket.
+        block[:, n_labels // 2] = 1e4
+    for k in sorted({1, max(1, n_labels // 3), max(1, n_labels - 1), n_labels}):
+        labels, scores = ranks_of_buckets(block, k)
+        order = np.argsort(-block, axis=1, kind="stable")[:, :k]
+        np.testing.assert_array_equal(labels, order)
+        np.testing.assert_array_equal(scores, np.take_along_axis(block, order, axis=1))
+
+
+@pytest.mark.parametrize("n_missing", [1, 40, 200])
+def test_ranks_by_bucket_name_every_label_once_where_scores_are_not_numbers(n_missing):
+    block = draw_block("random", np.random.default_rng(1), 200, n_rows=5)
+    block[:, np.random.default_rng(2).permutation(200)[:n_missing]] = np.nan
+    labels, scores = ranks_of_buckets(block, 200)
+    assert (np.sort(labels, axis=1) == np.arange(200)).all()
+    assert np.isnan(scores).sum() == 5 * n_missing
 
 
 @pytest.mark.parametrize("n_missing", [1, 40, 200])
@@ -275,7 +298,8 @@ def test_listed_labels_are_ranked_and_ties_go_to_the_lower_label(distinct, k):
     listed = np.sort([rng.permutation(50)[:6] for _ in range(40)], axis=1).astype(np.int32)
     scores = rng.integers(-distinct, distinct, listed.shape).astype(np.float32)
     labels_out, scores_out = np.empty((40, k), np.int32), np.empty((40, k), np.float32)
-    rank_listed(listed, scores, labels_out, scores_out)
+    room = np.empty(listed.shape[1], np.uint8), np.empty(listed.shape[1] + 1, np.int64)
+    rank_listed(listed, scores, *room, labels_out, scores_out)
     order = np.lexsort((listed, -scores))[:, :k]
     np.testing.assert_array_equal(labels_out, np.take_along_axis(listed, order, axis=1))
     np.testing.assert_array_equal(scores_out, np.take_along_axis(scores, order, axis=1))
@@ -291,8 +315,8 @@ def test_keys_are_sorted_by_label_however_labels_are_spread(spread):
         "all in one bucket": rng.permutation(200) + 2**30,
     }[spread]
     scores = rng.normal(size=len(labels)).astype(np.float32)
-    keys = np.array([_key(score, label) for score, label in zip(scores, labels, strict=True)])
-    _sort_by_label(keys, np.empty_like(keys))
+    keys = np.array([key_of(score, label) for score, label in zip(scores, labels, strict=True)])
+    sort_by_label(keys, np.empty_like(keys))
     order = np.argsort(labels)
-    assert [_label_of(key) for key in keys] == labels[order].tolist()
-    np.testing.assert_array_equal(np.float32([_score_of(key) for key in keys]), scores[order])
+    assert [label_of(key) for key in keys] == labels[order].tolist()
+    np.testing.assert_array_equal(np.float32([score_of(key) for key in keys]), scores[order])

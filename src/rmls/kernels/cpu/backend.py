@@ -26,11 +26,9 @@ from rmls.kernels.arrays import (
     SparseWeights,
 )
 from rmls.kernels.backend import read_only
+from rmls.kernels.cpu.linalg.buckets import best_by_bucket
 from rmls.kernels.cpu.linalg.products import multiply_rows, products_at
-from rmls.kernels.cpu.linalg.select import (
-    best_by_bucket,
-    best_of_rows,
-)
+from rmls.kernels.cpu.linalg.select import best_of_rows
 from rmls.kernels.cpu.ranker.dual import solve_labels
 from rmls.kernels.cpu.ranker.listed import (
     SAMPLE,
@@ -329,7 +327,7 @@ class CpuBackend:
     def rank_lists(self, listed: Labels, scores: Floats, k: int) -> tuple[Labels, Floats]:
         """Return the best of the listed labels of every row, best first."""
         labels, best = make_tables(len(listed), k)
-        rank_listed(listed, scores, labels, best)
+        rank_listed(listed, scores, *SCRATCH.buckets(listed.shape[1]), labels, best)
         return labels, best
 
     def mark_relevant(self, Y: Csr, listed: Labels, n_labels: int) -> NDArray[np.bool_]:

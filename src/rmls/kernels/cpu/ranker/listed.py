@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rmls.kernels.arrays import N_TERMS, Leading, Pairs
 from rmls.kernels.backend import read_only
+from rmls.kernels.cpu.linalg.buckets import rank_by_bucket
 from rmls.kernels.cpu.linalg.select import (
-    best_of_rows,
     offer_scores,
     room_for,
     take_best,
@@ -94,10 +94,13 @@ def mix_listed(listed, scores, mixture, out):
 
 
 @njit(cache=True, nogil=True)
-def rank_listed(listed, scores, labels_out, scores_out):
-    """Write the best of the listed labels of every row, best first."""
+def rank_listed(listed, scores, places, keys, labels_out, scores_out):
+    """Write the best of the listed labels of every row, best first.
+
+    ``places`` and ``keys`` are working memory as in `rank_by_bucket`.
+    """
     # The best places of the lists first, then the labels that stand there.
-    best_of_rows(scores, 0, len(scores), labels_out, scores_out)
+    rank_by_bucket(scores, places, keys, labels_out, scores_out)
     for row in range(len(listed)):
         for place in range(labels_out.shape[1]):
             labels_out[row, place] = listed[row, labels_out[row, place]]
