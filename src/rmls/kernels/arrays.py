@@ -127,9 +127,10 @@ class Leading(NamedTuple):
 class Problem(NamedTuple):
     """What the labels share: rows, their squared norms and costs, loss and when to stop.
 
-    ``x_indices`` are unsigned. A row costs ``costs[row]`` times ``label_costs[label]``; a row of
-    cost 0 is left out. ``offsets`` belongs to the pairs; empty stands for zeros. ``added`` marks
-    rows that are new since the last solution, if there was one: then only their variables and
+    ``x_indices`` are unsigned; of two dimensions and empty where every row holds all features
+    (`rmls.kernels.cpu.linalg.entries`). A row costs ``costs[row]`` times ``label_costs[label]``; a
+    row of cost 0 is left out. ``offsets`` belongs to the pairs; empty stands for zeros. ``added``
+    marks rows that are new since the last solution, if there was one: then only their variables and
     those above 0 move.
     """
 

@@ -20,9 +20,10 @@ from rmls.models.ranker.trainer import StageTrainer
         (600, 20, "auto", 3, 3),
         (1_500, 20, "auto", 2, 2),
         (2_100, 20, "auto", 2, 1),
-        (1_500, 200, "auto", 3, 2),
-        (3_300, 200, "auto", 3, 1),
-        (3_300, 200, 3, 3, 3),
+        (1_500, 250, "auto", 3, 2),
+        (1_500, 200, "auto", 2, 2),
+        (3_300, 250, "auto", 3, 1),
+        (3_300, 250, 3, 3, 3),
         (1_500, 20, 4, 4, 4),
         (1_500, 20, 0, 0, 0),
         (5_500, 20, "auto", 0, 0),
@@ -44,7 +45,7 @@ def test_folds(
 def test_rows_of_the_folds_that_are_scored_teach_the_combination(
     folds: int | str, n_scored: int
 ) -> None:
-    data = make_longtail(3_300, 300, 200, labels_per_row=3, random_state=0)
+    data = make_longtail(3_300, 300, 250, labels_per_row=3, random_state=0)
     model = RMLSRanker(8, max_iter=1, calibration_folds=folds).fit(data.X, data.Y)
     assert len(model._held_out.rows) == n_scored
     assert len(np.unique(model._held_out.rows)) == n_scored
@@ -55,8 +56,9 @@ def test_rows_of_the_folds_that_are_scored_teach_the_combination(
     [
         (600, 20, {}, 128, 8, 20),
         (1_500, 20, {}, 64, 5, 5),
-        (1_500, 200, {}, 128, 8, 20),
-        (2_500, 200, {}, 128, 5, 20),
+        (1_500, 200, {}, 64, 5, 5),
+        (1_500, 250, {}, 128, 8, 20),
+        (2_500, 250, {}, 128, 5, 20),
         (8_500, 20, {}, 128, 4, 10),
         (8_500, 200, {}, 128, 4, 10),
         (1_500, 20, {"n_components": 128, "max_iter": 8}, 128, 8, 5),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rmls.core.numeric import NewtonSteps, fit_logistic
 from rmls.core.resources import cut_blocks, run_parts
+from rmls.core.sparse import is_mapped
 from rmls.kernels.arrays import (
     Csr,
     LabelledRows,
@@ -53,6 +54,8 @@ SCORED_ROWS = 1024
 PARTS_A_THREAD = 16
 # Labels that are scored by all of their vectors for every one that is wanted.
 TRIED = 2
+# Rows of fewer features are as fast entry by entry; numbers of rows with zeros filled in, 1 GiB.
+WIDE, MOST_FILLED = 16, 1 << 28
 # Pairs of a label and a row that exist at once where all of them are solved.
 ALL_PAIRS = 1 << 24
 
@@ -193,6 +196,7 @@ class CpuBackend:
         """Train the classifiers of all labels, each on one thread."""
         bias = np.zeros(len(pairs.n_relevant), np.float32)
         cuts, done = cut_labels(pairs, n_threads), []
+        problem = fill_rows(problem, n_features)
 
         def solve(part: tuple[int, int]) -> tuple[Any, Any, Any]:
             labels = np.arange(*part, dtype=np.int64)
@@ -335,6 +339,22 @@ class CpuBackend:
         out = np.zeros(listed.shape, dtype=bool)
         mark_relevant(Y.indptr, Y.indices, listed, n_labels, out)
         return out
+
+
+def fill_rows(problem: Problem, n_features: int) -> Problem:
+    """Return a problem whose rows hold all features, if they hold half of them or more.
+
+    With zeros filled in they take no more memory, and a third to two thirds of the time.
+    """
+    n_rows, X = len(problem.costs), problem.x_data
+    is_full = 2 * len(X) >= n_rows * n_features
+    if n_features < WIDE or not is_full or n_rows * n_features > MOST_FILLED or is_mapped(X):
+        return problem
+    rows = np.zeros((n_rows, n_features), np.float32)
+    rows[np.repeat(np.arange(n_rows), np.diff(problem.x_indptr)), problem.x_indices] = X
+    indptr = n_features * np.arange(n_rows + 1, dtype=np.int64)
+    no_columns = np.empty((0, n_features), problem.x_indices.dtype)
+    return problem._replace(x_indptr=indptr, x_indices=no_columns, x_data=rows.ravel())
 
 
 def cut_labels(pairs: Pairs, n_threads: int) -> list[int]:

@@ -63,7 +63,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Length of the vectors that propose. ``"auto"`` is 128, and 64 for at most 150 labels of
+        Length of the vectors that propose. ``"auto"`` is 128, and 64 for at most 200 labels of
         1,000 to 8,000 distinct rows; with a ``device`` always 128.
     max_iter : int or "auto", default="auto"
         Passes of the training of these vectors. ``"auto"`` is 8, with larger steps 5 where the
@@ -116,7 +116,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     calibration_folds : int or "auto", default="auto"
         Models fitted to parts of the rows to score the others; 0 holds out 2,000 rows instead, at
         most ``validation_fraction``, and lets the classifiers learn from them afterwards.
-        ``"auto"`` is 3, 2 for at most 150 labels of more than 1,000 distinct rows, of which as many
+        ``"auto"`` is 3, 2 for at most 200 labels of more than 1,000 distinct rows, of which as many
         are scored as have 1,000 rows together, and 0 above 5,000.
     validation_fraction : float, default=0.1
         Maximum share of the rows held out where there are no folds.

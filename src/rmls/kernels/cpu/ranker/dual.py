@@ -24,6 +24,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rmls.kernels.arrays import DUAL_LOSSES
+from rmls.kernels.cpu.linalg.entries import (
+    add_sparse,
+    column_of,
+    copy_columns,
+    room_like,
+    sparse_dot,
+)
 from rmls.kernels.cpu.linalg.functions import sigmoid
 from rmls.kernels.jit import njit
 
@@ -37,26 +44,6 @@ SECOND_LOOKS = (2, 6)
 FEW = 64
 # Entries of the rows of a label that are laid out side by side: they stay in the second cache.
 ENTRIES_AT_HAND = 1 << 18
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def sparse_dot(indices, data, start, stop, dense):
-    """Return the product of a sparse row and a dense vector.
-
-    Unsigned positions and indices need no check for counting from the end, which would keep the
-    compiler from using vector code: twice as fast.
-    """
-    total = np.float32(0.0)
-    for position in range(np.uint64(start), np.uint64(stop)):
-        total += np.float32(data[position]) * dense[indices[position]]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def add_sparse(indices, data, start, stop, scale, dense):
-    """Add a multiple of a sparse row to a dense vector."""
-    for position in range(np.uint64(start), np.uint64(stop)):
-        dense[indices[position]] += scale * np.float32(data[position])
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -138,7 +125,7 @@ def make_room(problem, longest, n_features):
         np.empty(longest, np.float32),
         np.empty(longest, np.float32),
         np.empty(longest, np.int32),
-        np.empty(n_entries, problem.x_indices.dtype),
+        room_like(problem.x_indices, n_entries),
         np.empty(n_entries, np.float32),
         np.zeros(n_features, np.float32),
         np.empty(n_features, np.float32),
@@ -204,8 +191,7 @@ def bring_rows(problem, n_rows, room):
     for place in room.order[:n_rows]:
         begin, size = room.begins[place], room.ends[place] - room.begins[place]
         # Two plain copies, which become vector code.
-        for position in range(np.uint64(size)):
-            indices[np.uint64(filled) + position] = x_indices[np.uint64(begin) + position]
+        copy_columns(x_indices, begin, size, indices, filled)
         for position in range(np.uint64(size)):
             data[np.uint64(filled) + position] = x_data[np.uint64(begin) + position]
         room.begins[place] = filled
@@ -304,7 +290,7 @@ def gather_weights(indices, n_rows, n_entries, prune, room, indices_out, values_
     first = filled
     for place in room.order[:n_rows]:
         for position in range(room.begins[place], room.ends[place]):
-            feature = indices[position]
+            feature = column_of(indices, room.begins[place], position)
             value = w[feature]
             if abs(value) >= prune and value != 0:
                 kept[feature] = value

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from rmls.kernels.arrays import N_TERMS, Leading, Pairs
 from rmls.kernels.backend import read_only
 from rmls.kernels.cpu.linalg.buckets import rank_by_bucket
+from rmls.kernels.cpu.linalg.entries import add_sparse
 from rmls.kernels.cpu.linalg.select import (
     offer_scores,
     room_for,
     take_best,
     take_best_again,
 )
-from rmls.kernels.cpu.ranker.dual import add_sparse
 from rmls.kernels.cpu.ranker.names import make_room
 from rmls.kernels.jit import njit
 

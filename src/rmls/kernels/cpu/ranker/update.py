@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rmls.kernels.cpu.ranker.dual import LOGISTIC, START, logistic_step, shuffle, sparse_dot
+from rmls.kernels.cpu.linalg.entries import sparse_dot
+from rmls.kernels.cpu.ranker.dual import LOGISTIC, START, logistic_step, shuffle
 from rmls.kernels.jit import njit
 
 
