@@ -254,8 +254,16 @@ class NumpyBackend:
         weights = sparse.csr_matrix(table.astype(np.float32))
         return np.diff(weights.indptr), weights.indices, weights.data
 
+    def index_weights(self, weights: Any) -> None:
+        return None
+
     def score_lists(
-        self, rows: Csr, weights: Any, listed: np.ndarray, n_threads: int = 1
+        self,
+        rows: Csr,
+        weights: Any,
+        listed: np.ndarray,
+        n_threads: int = 1,
+        tables: None = None,
     ) -> np.ndarray:
         shape = (len(weights.indptr) - 1, len(weights.bias))
         by_feature = Csr(weights.indptr, weights.indices.astype(np.int32), weights.values)

@@ -161,6 +161,17 @@ class SparseWeights(NamedTuple):
     bias: np.ndarray
 
 
+class WeightTables(NamedTuple):
+    """Where the weights of features with many of them stand, label by label.
+
+    ``numbers`` is the table of every feature, -1 for none. An entry of a table is about 32 labels:
+    a bit for each that has a weight, and above these how many weights come before.
+    """
+
+    numbers: np.ndarray
+    entries: np.ndarray
+
+
 class NamePostings(NamedTuple):
     """The names that every word stands in, word by word.
 

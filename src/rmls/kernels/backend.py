@@ -32,6 +32,7 @@ from rmls.kernels.arrays import (
     Problem,
     SparseWeights,
     Visits,
+    WeightTables,
 )
 
 Floats = NDArray[np.float32]
@@ -185,10 +186,22 @@ class Backend(Protocol):
         """
         ...
 
+    def index_weights(self, weights: SparseWeights) -> WeightTables | None:
+        """Return what finds weights of single labels sooner, if anything does."""
+        ...
+
     def score_lists(
-        self, rows: Csr, weights: SparseWeights, listed: Labels, n_threads: int = 1
+        self,
+        rows: Csr,
+        weights: SparseWeights,
+        listed: Labels,
+        n_threads: int = 1,
+        tables: WeightTables | None = None,
     ) -> Floats:
-        """Return ``w_j . x + b_j`` for the listed labels of every row."""
+        """Return ``w_j . x + b_j`` for the listed labels of every row.
+
+        ``tables`` is what `index_weights` has returned, if it was asked.
+        """
         ...
 
     def mix_lists(self, listed: Labels, scores: ListScores, mixture: Mixture) -> Floats:

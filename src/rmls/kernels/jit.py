@@ -13,7 +13,7 @@ from typing import Any
 
 from rmls.core.lean import is_lean
 
-__all__ = ["compile_kernels", "hint", "njit", "runs_compiled"]
+__all__ = ["compile_kernels", "hint", "in_llvm", "njit", "runs_compiled"]
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -39,7 +39,14 @@ def _compiled(function, options):
 
 def hint(function):
     """Return Numba's intrinsic of a function that changes time alone; its body is nothing."""
-    return _make(lambda *_: None, lambda: import_module("numba.extending").intrinsic(function))
+    return in_llvm(lambda *_: None)(function)
+
+
+def in_llvm(body):
+    """Return the decorator of an intrinsic whose Python body says the same."""
+    return lambda function: _make(
+        body, lambda: import_module("numba.extending").intrinsic(function)
+    )
 
 
 def _make(body, make):

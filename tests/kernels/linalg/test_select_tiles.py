@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
+from rmls.kernels.cpu.backend import NO_TABLES
 from rmls.kernels.cpu.linalg.buckets import best_by_bucket, rank_by_bucket, sort_by_label
 from rmls.kernels.cpu.linalg.keys import key_of, label_of, score_of
 from rmls.kernels.cpu.linalg.select import best_of_rows, offer_scores, room_for, take_best
@@ -28,7 +29,7 @@ def best_of_tiles(block, k, width):
     rows, numbers = np.arange(len(block)), np.arange(block.shape[1], dtype=np.int32)
     for first in range(0, block.shape[1], width):
         part = slice(first, first + width)
-        offer_scores(block[:, part], numbers[part], rows, k, *memory)
+        offer_scores(np.ascontiguousarray(block[:, part]), numbers[part], rows, k, *memory)
     labels = np.full((len(block), k), -1, np.int32)
     scores = np.full((len(block), k), np.nan, np.float32)
     take_best(k, memory[0], memory[1], labels, scores)
@@ -257,7 +258,7 @@ def test_listed_labels_are_scored_by_their_weights(values, indices, density):
     memory = np.zeros(N_LABELS, np.float32)
     for first, start, stop in ((0, 0, N_ROWS), (0, 3, 8), (5, 5, 9), (2, 4, 4)):
         out = np.full((N_ROWS - first, 4), np.nan, np.float32)
-        arrays = (X.indptr, X.indices, X.data, weights, listed[first:])
+        arrays = (X.indptr, X.indices, X.data, weights, NO_TABLES, listed[first:])
         score_listed(*arrays, first, start, stop, memory, out)
         rows = np.arange(start, stop)
         expected = np.take_along_axis(wanted[rows], listed[rows].astype(int), axis=1)

@@ -25,6 +25,7 @@ from rmls.kernels.arrays import (
     Params,
     Problem,
     SparseWeights,
+    WeightTables,
 )
 from rmls.kernels.backend import read_only
 from rmls.kernels.cpu.linalg.buckets import best_by_bucket
@@ -43,6 +44,8 @@ from rmls.kernels.cpu.ranker.listed import (
     rank_listed,
     score_listed,
 )
+from rmls.kernels.cpu.ranker.lookup import make_tables as make_weight_tables
+from rmls.kernels.cpu.ranker.lookup import with_many
 from rmls.kernels.cpu.ranker.update import update_labels
 from rmls.kernels.cpu.sgd.alias import build_alias
 from rmls.kernels.cpu.sgd.arithmetic import slopes_of_scores
@@ -58,6 +61,7 @@ TRIED = 2
 WIDE, MOST_FILLED = 16, 1 << 28
 # Pairs of a label and a row that exist at once where all of them are solved.
 ALL_PAIRS = 1 << 24
+NO_TABLES = WeightTables(np.empty(0, np.int32), np.empty((0, 0), np.uint64))
 
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
@@ -252,17 +256,33 @@ class CpuBackend:
         lengths, indices, values = (np.concatenate(each) for each in zip(*parts, strict=True))
         return lengths, indices, values
 
+    def index_weights(self, weights: SparseWeights) -> WeightTables | None:
+        """Return tables of the features with many weights, if there are any."""
+        features = with_many(weights)
+        # Not even the kernel is loaded where it has nothing to do.
+        if not len(features):
+            return None
+        tables: WeightTables = make_weight_tables(SparseWeights(*map(read_only, weights)), features)
+        return tables
+
     def score_lists(
-        self, rows: Csr, weights: SparseWeights, listed: Labels, n_threads: int = 1
+        self,
+        rows: Csr,
+        weights: SparseWeights,
+        listed: Labels,
+        n_threads: int = 1,
+        tables: WeightTables | None = None,
     ) -> Floats:
         """Return ``w_j . x + b_j`` for the listed labels of every row."""
         out = np.empty(listed.shape, np.float32)
         weights = SparseWeights(*map(read_only, weights))
+        tables = NO_TABLES if tables is None else tables
 
         def work(block: tuple[int, int]) -> None:
             sums = SCRATCH.sums(len(weights.bias))
             part = slice(*block)
-            score_listed(*rows, weights, listed[part], block[0], *block, sums, out[part])
+            given = (*rows, weights, tables, listed[part])
+            score_listed(*given, block[0], *block, sums, out[part])
 
         run_parts(work, cut_blocks(len(listed), SCORED_ROWS), n_threads)
         return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from rmls.core.errors import ArchiveError
 from rmls.core.sparse import check_csr
 from rmls.kernels.arrays import NameMatches, NamePostings
 from rmls.kernels.backend import csr_arrays, get_backend
-from rmls.models.ranker.combination import N_NAME_COLUMNS, HeldOut
+from rmls.models.ranker.combination import N_NAME_COLUMNS, Frequencies, HeldOut
 from rmls.models.ranker.label_words import LabelWords, read_label_words
+from rmls.models.ranker.scoring import Stages
 from rmls.models.ranker.sources import Rows
 from rmls.models.shared.training_set import TrainingSet
 
@@ -158,6 +159,23 @@ def _rows_over(names: sparse.csr_matrix, power: int) -> sparse.csr_matrix:
     sums = np.add.reduceat(np.append(names.data**power, 0.0), names.indptr[:-1])
     length = np.repeat(sums ** (1 / power), np.diff(names.indptr))
     return sparse.csr_matrix((names.data / length, names.indices, names.indptr), names.shape)
+
+
+def without_idle_names(
+    stages: Stages, held: HeldOut, frequencies: Frequencies
+) -> tuple[Stages, HeldOut]:
+    """Return a model without its names where they say nothing of its rows, and its scores.
+
+    Labels without rows keep them: their names are all there is.
+    """
+    if (frequencies.positives == 0).any() or names_tell(held):
+        return stages, held
+    assert held.more is not None
+    names, *rest = stages.proposer.sources
+    more = held.more[:, :, names.n_columns :]
+    proposer = replace(stages.proposer, sources=tuple(rest))
+    kept = replace(held, more=more if rest else None, has_names=False)
+    return replace(stages, proposer=proposer), kept
 
 
 def names_tell(held: HeldOut) -> bool:

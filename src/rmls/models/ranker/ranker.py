@@ -41,7 +41,6 @@ from rmls.models.ranker.scoring import (
     ListedRows,
     ListScorer,
     Stages,
-    without_idle_names,
 )
 from rmls.models.ranker.sources import Background, Rows, lay_out, split_rows
 from rmls.models.ranker.trainer import StageTrainer, trainer_settings
@@ -315,7 +314,12 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
     def _train(self, trainer: StageTrainer, data: TrainingSet) -> tuple[Stages, HeldOut]:
         share = self.validation_fraction
         data, folds = split_rows(data, self.calibration_folds, share, trainer.seed)
-        return without_idle_names(*trainer.fit(data, folds), self._frequencies)
+        stages, held = trainer.fit(data, folds)
+        if not held.has_names:
+            return stages, held
+        from rmls.models.ranker.names import without_idle_names
+
+        return without_idle_names(stages, held, self._frequencies)
 
     def _settle(self, trainer: StageTrainer, stages: Stages, held: HeldOut) -> None:
         """Learn what becomes of the two scores, and set all that is fitted."""

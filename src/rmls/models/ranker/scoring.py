@@ -14,7 +14,7 @@ from scipy import sparse
 from rmls.core.ranking import Ranking
 from rmls.core.resources import for_blocks, require_memory
 from rmls.decide import CardinalityCount, ScoreCounts, Threshold
-from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
+from rmls.kernels.arrays import ListScores, Mixture, SparseWeights, WeightTables
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend
 from rmls.models.ranker.combination import Frequencies, HeldOut, no_more
 from rmls.models.ranker.label_index import LabelIndex
@@ -31,6 +31,8 @@ ENOUGH_RECALL, MAX_LONG_PAIRS = 0.85, 10_000_000
 PAIR_BYTES = 24
 # A further source may fill this part of a list: the other labels are those of the vectors.
 FOUND_PART = 5
+# Rows that are scored sooner with tables of the weights, which are made first.
+WORTH_TABLES = 64
 
 
 @dataclass(frozen=True)
@@ -177,28 +179,6 @@ def require_room(data: TrainingSet, width: int, size: int) -> None:
     )
 
 
-def without_idle_names(
-    stages: Stages, held: HeldOut, frequencies: Frequencies
-) -> tuple[Stages, HeldOut]:
-    """Return a model without its names where they say nothing of its rows, and its scores.
-
-    Labels without rows keep them: their names are all there is.
-    """
-    sources, is_unseen = stages.proposer.sources, frequencies.positives == 0
-    if not sources or sources[0].kind != "names" or is_unseen.any():
-        return stages, held
-    from rmls.models.ranker.names import names_tell
-
-    if names_tell(held):
-        return stages, held
-    assert held.more is not None
-    rest, more = sources[1:], held.more[:, :, sources[0].n_columns :]
-    proposer = replace(stages.proposer, sources=rest)
-    return replace(stages, proposer=proposer), replace(
-        held, more=more if rest else None, has_names=False
-    )
-
-
 def scaled_positives(data: TrainingSet) -> NDArray[np.float64]:
     """Return the weight of every label in the rows that are trained on, as if these were all."""
     kept = data.kept
@@ -221,6 +201,16 @@ class LabelBlock:
     weights: SparseWeights
     first: int = 0
 
+    # Once: what every row asks for.
+    @cached_property
+    def tables(self) -> WeightTables | None:
+        """What finds the weights of listed labels."""
+        return get_backend(self.proposer.vectors.device).index_weights(self.weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy is the same whether the block was asked before or not."""
+        return {name: value for name, value in vars(self).items() if name != "tables"}
+
     def score(self, rows: Rows, hidden: Floats) -> tuple[Shortlists, ListScores]:
         """Return the shortlists of a few normalised rows by numbers among all, and all scores."""
         seen = self.proposer.look(rows)
@@ -232,7 +222,9 @@ class LabelBlock:
         """Return all scores of given labels, by numbers within the block."""
         backend = get_backend(self.proposer.vectors.device)
         # Work of the stored weights of the row's features, not of all labels: pruning left few.
-        own = backend.score_lists(csr_arrays(rows.X), self.weights, found.labels)
+        given = (csr_arrays(rows.X), self.weights, found.labels)
+        tables = self.tables if len(found.labels) >= WORTH_TABLES else None
+        own = backend.score_lists(*given, tables=tables)
         return ListScores(own, found.scores, self.proposer.more(seen, found.labels))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rmls.kernels.cpu.linalg.bits import PLACES, first_place, mark_places, without_first
 from rmls.kernels.cpu.linalg.buckets import lead_by_bucket, sort_by_label
 from rmls.kernels.cpu.linalg.keys import key_of, label_of, lead, score_of
 from rmls.kernels.cpu.linalg.prefetch import AHEAD, prefetch_row
@@ -72,9 +73,6 @@ def best_of_rows(block, start, stop, out_labels, out_scores):
             scores[size], labels[size] = score, label
 
 
-CHUNK = 64  # scores that are compared with the score to beat at a time
-
-
 def room_for(n_rows, k):
     """Return the memory of `offer_scores`: keys, their numbers, and the scores to beat."""
     lowest = np.full(n_rows, -np.inf, np.float32)
@@ -82,12 +80,15 @@ def room_for(n_rows, k):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _has_any(scores, start, size, to_beat):
-    """Tell whether some of ``size`` scores count; a constant size becomes vector code."""
-    found = np.int32(0)
-    for place in range(size):
-        found += np.int32(not scores[np.uint64(start + place)] < to_beat)
-    return found > 0
+def _places_of(scores, start, stop, to_beat):
+    """Return which of the next 64 scores are not below the score to beat."""
+    if stop - start >= PLACES:
+        return mark_places(scores, np.uint64(start), to_beat)
+    places = np.uint64(0)
+    for place in range(start, stop):
+        if not scores[place] < to_beat:
+            places |= np.uint64(1) << np.uint64(place - start)
+    return places
 
 
 @njit(cache=True, nogil=True)
@@ -101,29 +102,23 @@ def offer_scores(tile, labels, rows, k, keys, counts, lowest):
 
     Parameters
     ----------
-    tile : ndarray of float32, shape (n_rows, n_labels)
+    tile : C-contiguous ndarray of float32, shape (n_rows, n_labels)
     labels, rows : ndarray of int32 and int64
         Which labels and which rows of the memory the tile is about; a label is shown once.
     k : int
     keys, counts, lowest : ndarray
         From `room_for`.
     """
-    n_labels, noted = len(labels), np.empty(CHUNK, np.int32)
+    n_labels = len(labels)
     for number in range(len(rows)):
         row, scores = rows[number], tile[number]
         own, count, to_beat = keys[row], counts[row], lowest[row]
-        for start in range(0, n_labels, CHUNK):
-            stop = min(start + CHUNK, n_labels)
-            # Few scores count: most are passed over in vector code, many at a time.
-            if stop - start == CHUNK and not _has_any(scores, start, CHUNK, to_beat):
-                continue
-            # Every place is noted, but the next one overwrites it unless it counts: no branch.
-            n_noted = np.int64(0)
-            for place in range(np.uint64(start), np.uint64(stop)):
-                noted[np.uint64(n_noted)] = place
-                n_noted += np.int64(not scores[place] < to_beat)
-            for position in range(n_noted):
-                place = noted[position]
+        for start in range(0, n_labels, PLACES):
+            # Few scores count: 64 are compared at a time, and those that do are visited.
+            left = _places_of(scores, start, n_labels, to_beat)
+            while left != 0:
+                place = start + first_place(left)
+                left = without_first(left)
                 own[count] = key_of(scores[place], labels[place])
                 count += 1
                 if count == 2 * k:

@@ -20,12 +20,15 @@ from rmls.kernels.cpu.linalg.select import (
     take_best,
     take_best_again,
 )
+from rmls.kernels.cpu.ranker.lookup import add_looked_up
 from rmls.kernels.cpu.ranker.names import make_room
 from rmls.kernels.jit import njit
 
-TILE_LABELS, TILE_ROWS = 1024, 32
+TILE_LABELS, TILE_ROWS = 512, 64
 # Labels whose scores tell what it takes to be among the best.
 SAMPLE = 512
+# Weights of a feature for every listed label from which on these are looked up.
+LOOKED_UP = 3
 # Numbers that are cleared one after another in the time of one that is looked up.
 CLEARED_AT_ONCE = 8
 
@@ -48,32 +51,46 @@ def mix_scores(coefficients, knots, label, own, other):
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def score_listed(x_indptr, x_indices, x_data, weights, listed, first_row, start, stop, sums, out):
+def score_listed(
+    x_indptr, x_indices, x_data, weights, tables, listed, first_row, start, stop, sums, out
+):
     """Write ``w_j . x + b_j`` for the listed labels of rows ``start`` to ``stop``.
 
     The weights of a row's features are added up for all labels at once: they are few, while the
-    labels that are listed tend to be those with the most weights. ``listed`` and ``out`` begin with
-    row ``first_row`` of the features; ``sums`` is working memory of one number a label, zero
-    before and after.
+    labels that are listed tend to be those with the most weights. Of a feature with many more
+    weights than labels are listed, these are looked up. ``listed`` and ``out`` begin with row
+    ``first_row`` of the features; ``sums`` is working memory of one number a label, zero before
+    and after.
     """
     indptr, indices, values = weights.indptr, weights.indices, weights.values
     scale, bias = weights.scale, weights.bias
+    many = LOOKED_UP * listed.shape[1] if len(tables.entries) else np.int64(len(indices) + 1)
     for row in range(start, stop):
         visited = 0
+        labels, found = listed[row - first_row], out[row - first_row]
+        found[:] = np.float32(0.0)
         for position in range(x_indptr[row], x_indptr[row + 1]):
             feature, value = x_indices[position], np.float32(x_data[position])
-            add_sparse(indices, values, indptr[feature], indptr[feature + 1], value, sums)
-            visited += indptr[feature + 1] - indptr[feature]
-        for place in range(listed.shape[1]):
-            label = listed[row - first_row, place]
-            out[row - first_row, place] = sums[label] * scale[label] + bias[label]
+            first, last = indptr[feature], indptr[feature + 1]
+            if last - first >= many and tables.numbers[feature] >= 0:
+                entries = tables.entries[tables.numbers[feature]]
+                add_looked_up(entries, values, first, value, labels, found)
+                continue
+            add_sparse(indices, values, first, last, value, sums)
+            visited += last - first
+        for place in range(len(labels)):
+            label = labels[place]
+            found[place] = (sums[label] + found[place]) * scale[label] + bias[label]
         # Clear what was touched, or all of it where that takes less: in order it is a lot faster.
         if CLEARED_AT_ONCE * visited > len(sums):
             sums[:] = np.float32(0.0)
             continue
         for position in range(x_indptr[row], x_indptr[row + 1]):
             feature = x_indices[position]
-            for place in range(np.uint64(indptr[feature]), np.uint64(indptr[feature + 1])):
+            first, last = indptr[feature], indptr[feature + 1]
+            if last - first >= many and tables.numbers[feature] >= 0:
+                continue
+            for place in range(np.uint64(first), np.uint64(last)):
                 sums[indices[place]] = np.float32(0.0)
 
 
@@ -239,6 +256,7 @@ class CpuSelection:
 
     def offer(self, scores: Floats, labels: Labels, rows: NDArray[np.int64]) -> None:
         """Show the scores of some labels to some rows."""
+        scores = np.ascontiguousarray(scores)
         offer_scores(scores, labels, rows, self.k, self._keys, self._counts, self._lowest)
 
     def expect(self, scores: Floats | np.float32, rows: Any = slice(None)) -> None:
