@@ -19,31 +19,29 @@ the first solution and moves only the variables of new rows and those above 0.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from rmls.kernels.arrays import DUAL_LOSSES
-from rmls.kernels.cpu.linalg.entries import (
-    add_sparse,
-    column_of,
-    copy_columns,
-    room_like,
-    sparse_dot,
-)
+from rmls.kernels.cpu.linalg.entries import add_sparse, column_of, sparse_dot
 from rmls.kernels.cpu.linalg.functions import sigmoid
+from rmls.kernels.cpu.ranker.slots import (
+    LOGISTIC,
+    SQUARED_HINGE,
+    bring_rows,
+    choose_rows,
+    find_rows,
+    make_room,
+    restore_weights,
+    spread_relevant,
+)
 from rmls.kernels.jit import njit
 
-SQUARED_HINGE, LOGISTIC = range(len(DUAL_LOSSES))
-START = np.float32(1e-3)  # of the cost, for the variables of the logistic loss
 INNER_STEPS = 30
 # Epochs that begin with all variables. In between those that rest at 0 are left out, two thirds of
 # them: the objective after ten epochs is the same within 0.4%, for 0.6 of the time.
 SECOND_LOOKS = (2, 6)
 # A label of no more variables looks at all of them in every epoch: that takes no time.
 FEW = 64
-# Entries of the rows of a label that are laid out side by side: they stay in the second cache.
-ENTRIES_AT_HAND = 1 << 18
+_HALF = np.uint64(32)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -96,177 +94,82 @@ def logistic_step(dual, cost, curvature, margin):
     return cost / (np.float32(1.0) + np.exp(-logit))
 
 
-class Room(NamedTuple):
-    """Memory for the rows of one label; see `make_room`.
-
-    ``order`` are the places of the rows that have a say. ``begins`` and ``ends`` are those of a row
-    among the entries, ``norms`` and ``costs`` its part of the problem. ``w`` are the weights, 0
-    between two labels, and ``kept`` those that are large enough.
-    """
-
-    begins: np.ndarray
-    ends: np.ndarray
-    norms: np.ndarray
-    costs: np.ndarray
-    order: np.ndarray
-    indices: np.ndarray
-    data: np.ndarray
-    w: np.ndarray
-    kept: np.ndarray
-
-
 @njit(cache=True, nogil=True)
-def make_room(problem, longest, n_features):
-    """Return memory for labels of up to ``longest`` rows."""
-    n_entries = min(ENTRIES_AT_HAND, len(problem.x_data))
-    return Room(
-        np.empty(longest, np.int64),
-        np.empty(longest, np.int64),
-        np.empty(longest, np.float32),
-        np.empty(longest, np.float32),
-        np.empty(longest, np.int32),
-        room_like(problem.x_indices, n_entries),
-        np.empty(n_entries, np.float32),
-        np.zeros(n_features, np.float32),
-        np.empty(n_features, np.float32),
-    )
-
-
-@njit(cache=True, nogil=True)
-def choose_active(problem, rows, duals, order):
-    """Write the places of the rows that have a say to ``order``, those that may move in front.
-
-    Returns the number of rows whose variables may move, and of all that have a say: the others
-    belong to the solution so far and cost nothing now. All variables may move where none is above
-    0: the label was left out of the last solution.
-    """
-    costs, added = problem.costs, problem.added
-    everything = len(added) == 0 or not np.any(duals > 0)
-    count = 0
-    for place in range(len(rows)):
-        row = rows[place]
-        if costs[row] > 0 and (everything or added[row] or duals[place] > 0):
-            order[count] = place
-            count += 1
-    n_rows = count
-    for place in range(len(rows)):
-        if duals[place] > 0 and costs[rows[place]] <= 0:
-            order[n_rows] = place
-            n_rows += 1
-    return count, n_rows
-
-
-@njit(cache=True, nogil=True)
-def find_rows(problem, rows, factor, duals, n_rows, room):
-    """Write where the rows that have a say stand, and what they cost; returns their entries.
-
-    The variables of the logistic loss lie between 0 and the cost: new ones start a little above 0,
-    those of a solution with larger costs a little below the cost.
-    """
-    n_entries = 0
-    for place in room.order[:n_rows]:
-        row = rows[place]
-        room.begins[place], room.ends[place] = problem.x_indptr[row], problem.x_indptr[row + 1]
-        n_entries += room.ends[place] - room.begins[place]
-        # norm is Q_ii: the slope grows by that much when a_i grows by 1 and the others rest.
-        room.norms[place] = problem.squares[row] + np.float32(1.0)
-        cost = factor * problem.costs[row]
-        room.costs[place] = cost
-        if problem.loss == LOGISTIC and cost > 0:
-            if duals[place] <= 0:
-                duals[place] = START * cost
-            elif duals[place] >= cost:
-                duals[place] = cost - START * cost
-    return n_entries
-
-
-@njit(cache=True, nogil=True)
-def bring_rows(problem, n_rows, room):
-    """Lay the rows that have a say out side by side.
-
-    Every epoch visits them in another order. Scattered over all rows, each would come from afar.
-    """
-    filled, indices, data = np.int64(0), room.indices, room.data
-    x_indices, x_data = problem.x_indices, problem.x_data
-    for place in room.order[:n_rows]:
-        begin, size = room.begins[place], room.ends[place] - room.begins[place]
-        # Two plain copies, which become vector code.
-        copy_columns(x_indices, begin, size, indices, filled)
-        for position in range(np.uint64(size)):
-            data[np.uint64(filled) + position] = x_data[np.uint64(begin) + position]
-        room.begins[place] = filled
-        filled += size
-        room.ends[place] = filled
+def list_slots(places, n_relevant, count, active):
+    """Write the slots that may move to ``active``, those of the relevant rows in front."""
+    listed = 0
+    for slot in range(count):
+        if places[slot] < n_relevant:
+            active[listed] = slot
+            listed += 1
+    for slot in range(count):
+        if places[slot] >= n_relevant:
+            active[listed] = slot
+            listed += 1
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def restore_weights(n_relevant, duals, indices, data, room):
-    """Set ``w`` to the sum ``sum_i a_i y_i x_i`` of the given variables and return its bias."""
-    bias = np.float32(0.0)
-    for place in range(len(duals)):
-        if duals[place] > 0:
-            signed = duals[place] if place < n_relevant else -duals[place]
-            add_sparse(indices, data, room.begins[place], room.ends[place], signed, room.w)
-            bias += signed
-    return bias
+def solve_label(problem, n_relevant, count, n_rows, offsets, indices, data, room, state):
+    """Move the first ``count`` variables of one label until they are optimal; returns the bias.
 
-
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def solve_label(problem, n_relevant, count, offsets, duals, indices, data, room, state):
-    """Move the variables of one label until they are optimal; returns the bias.
-
-    ``w`` is zero at first and holds the weights at the end. ``order[:active]`` are the places of
-    the variables that move; the others wait behind them until these are optimal, or until all are
-    looked at again.
+    ``w`` is zero at first and holds the weights at the end. Variables that rest at 0 wait until the
+    active ones are optimal, or until all are looked at again.
     """
-    begins, ends, norms, costs = room.begins, room.ends, room.norms, room.costs
-    w, order = room.w, room.order
+    begins, ends, places, active = room.begins, room.ends, room.places, room.active
+    w, duals = room.w, room.duals
     loss, tolerance, shifted = problem.loss, problem.tolerance, len(offsets) > 0
-    bias = restore_weights(n_relevant, duals, indices, data, room)
-    active = count
+    bias = restore_weights(n_relevant, n_rows, indices, data, room)
+    list_slots(places, n_relevant, count, active)
+    n_active, looks_at_all, few = count, True, count <= FEW
     for epoch in range(problem.max_epochs):
-        if epoch in SECOND_LOOKS:
-            active = count
-        # Random orders converge faster (Hsieh et al.); the first has the relevant rows in front.
-        if epoch > 0:
-            state = shuffle(order, active, state)
-        largest, smallest = np.float32(0.0), np.float32(0.0)
-        position, first_active = 0, active
-        while position < active:
-            place = order[position]
-            cost, dual, norm = costs[place], duals[place], norms[place]
-            target = np.float32(1.0) if place < n_relevant else np.float32(-1.0)
-            margin = sparse_dot(indices, data, begins[place], ends[place], w) + bias
+        looks_at_all = looks_at_all or few or epoch in SECOND_LOOKS
+        # Random orders converge faster (Hsieh et al.). Rows stand in a random one (fingerprints):
+        # when most of them only have to be looked at, that is as good, and memory comes in turn.
+        in_turn, size, slot = looks_at_all and not few and epoch > 0, n_active, np.int64(0)
+        if in_turn:
+            state = next_random(state)
+            size, slot = count, np.int64(((state >> np.uint64(32)) * np.uint64(count)) >> _HALF)
+        elif epoch > 0:
+            state = shuffle(active, n_active, state)
+        largest, smallest, n_active = np.float32(0.0), np.float32(0.0), 0
+        for position in range(size):
+            if in_turn:
+                slot = slot + 1 if slot + 1 < count else np.int64(0)
+            else:
+                slot = np.int64(active[position])
+            dual = duals[slot]
+            target = np.float32(1.0) if places[slot] < n_relevant else np.float32(-1.0)
+            margin = sparse_dot(indices, data, begins[slot], ends[slot], w) + bias
             if shifted:
-                margin += offsets[place]
+                margin += offsets[places[slot]]
             margin *= target
+            # At 0 only a negative slope moves a variable: leave it out for now.
+            rests = loss == SQUARED_HINGE and dual <= 0 and margin > np.float32(1.0)
+            if few or not rests:
+                active[n_active] = slot
+                n_active += 1
+            if rests:
+                continue
+            cost, norm = room.costs[slot], room.norms[slot]
             if loss == LOGISTIC:
                 moved = logistic_step(dual, cost, norm, margin)
                 slope = (dual - moved) * norm
             else:
                 diagonal = np.float32(0.5) / cost
                 slope = margin - np.float32(1.0) + dual * diagonal
-                if dual <= 0 and slope > 0:
-                    # At 0 only a negative slope moves a variable: leave it out for now.
-                    if count > FEW:
-                        active -= 1
-                        order[position], order[active] = order[active], order[position]
-                        continue
-                    slope = np.float32(0.0)
                 # The minimum of a parabola of curvature Q_ii + 1 / (2 C_i), cut off at 0.
                 moved = max(dual - slope / (norm + diagonal), np.float32(0.0))
             largest, smallest = max(largest, slope), min(smallest, slope)
             if moved != dual:
-                duals[place] = moved
+                duals[slot] = moved
                 change = (moved - dual) * target
-                add_sparse(indices, data, begins[place], ends[place], change, w)
+                add_sparse(indices, data, begins[slot], ends[slot], change, w)
                 bias += change
-            position += 1
-        if largest - smallest <= tolerance:
-            if first_active == count:
-                break
-            # The active variables are optimal: look at those left out once more.
-            active = count
+        is_optimal = largest - smallest <= tolerance
+        if is_optimal and looks_at_all:
+            break
+        # The active variables are optimal: look at those left out once more.
+        looks_at_all = is_optimal
     return bias
 
 
@@ -288,9 +191,9 @@ def gather_weights(indices, n_rows, n_entries, prune, room, indices_out, values_
         w[:] = np.float32(0.0)
         return filled
     first = filled
-    for place in room.order[:n_rows]:
-        for position in range(room.begins[place], room.ends[place]):
-            feature = column_of(indices, room.begins[place], position)
+    for slot in range(n_rows):
+        for position in range(room.begins[slot], room.ends[slot]):
+            feature = column_of(indices, room.begins[slot], position)
             value = w[feature]
             if abs(value) >= prune and value != 0:
                 kept[feature] = value
@@ -343,9 +246,11 @@ def solve_labels(problem, pairs, duals, labels, n_features, bias_out):
         offsets = problem.offsets[start:stop] if len(problem.offsets) else problem.offsets
         # Random orders belong to the label: a solution does not depend on who else is solved.
         state = np.uint64(label + 1) * np.uint64(0x9E3779B97F4A7C15)
-        count, n_rows = choose_active(problem, rows, own, room.order)
+        # The room for slots to visit holds the order until there are slots.
+        count, n_rows = choose_rows(problem, rows, own, room.active)
+        spread_relevant(room.active, n_relevant, count, n_rows, room.places)
         n_entries = find_rows(problem, rows, problem.label_costs[label], own, n_rows, room)
-        given = (problem, n_relevant, count, offsets, own)
+        given = (problem, n_relevant, count, n_rows, offsets)
         before = filled
         # Twice the same, as a choice between arrays would hide from the compiler what they are.
         if n_entries <= len(room.data):
@@ -355,6 +260,8 @@ def solve_labels(problem, pairs, duals, labels, n_features, bias_out):
         else:
             bias_out[label] = solve_label(*given, problem.x_indices, problem.x_data, room, state)
             found = (problem.x_indices, n_rows, n_entries, problem.prune, room)
+        for slot in range(count):
+            own[room.places[slot]] = room.duals[slot]
         filled = gather_weights(*found, indices, values, filled)
         lengths[number] = filled - before
     return lengths, indices[:filled].copy(), values[:filled].copy()

@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from rmls.kernels.cpu.linalg.entries import sparse_dot
-from rmls.kernels.cpu.ranker.dual import LOGISTIC, START, logistic_step, shuffle
+from rmls.kernels.cpu.ranker.dual import logistic_step, shuffle
+from rmls.kernels.cpu.ranker.slots import LOGISTIC, START
 from rmls.kernels.jit import njit
 
 
