@@ -254,6 +254,18 @@ class NumpyBackend:
         weights = sparse.csr_matrix(table.astype(np.float32))
         return np.diff(weights.indptr), weights.indices, weights.data
 
+    def turn_weights(
+        self, parts: tuple[np.ndarray, ...], n_features: int, label_type: type
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        starts, lengths, indices, values = parts
+        labels = np.repeat(np.arange(len(starts)), lengths)
+        places = np.concatenate([s + np.arange(n) for s, n in zip(starts, lengths, strict=True)])
+        places = places.astype(np.int64)
+        order = np.argsort(indices[places], kind="stable")
+        counts = np.bincount(indices[places], minlength=n_features)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return indptr, labels[order].astype(label_type), values[places][order]
+
     def index_weights(self, weights: Any) -> None:
         return None
 

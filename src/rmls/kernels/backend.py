@@ -186,6 +186,12 @@ class Backend(Protocol):
         """
         ...
 
+    def turn_weights(
+        self, parts: tuple[NDArray[Any], ...], n_features: int, label_type: type
+    ) -> tuple[NDArray[np.int64], NDArray[Any], Floats]:
+        """Return weights by feature; parts are starts, lengths, features and weights by label."""
+        ...
+
     def index_weights(self, weights: SparseWeights) -> WeightTables | None:
         """Return what finds weights of single labels sooner, if anything does."""
         ...

@@ -36,6 +36,7 @@ from rmls.kernels.cpu.ranker.listed import (
     SAMPLE,
     SCRATCH,
     CpuSelection,
+    all_pairs,
     guess_scores,
     make_tables,
     mark_relevant,
@@ -43,6 +44,7 @@ from rmls.kernels.cpu.ranker.listed import (
     pair_rows,
     rank_listed,
     score_listed,
+    turn_weights,
 )
 from rmls.kernels.cpu.ranker.lookup import make_tables as make_weight_tables
 from rmls.kernels.cpu.ranker.lookup import with_many
@@ -256,6 +258,16 @@ class CpuBackend:
         lengths, indices, values = (np.concatenate(each) for each in zip(*parts, strict=True))
         return lengths, indices, values
 
+    def turn_weights(
+        self, parts: tuple[NDArray[Any], ...], n_features: int, label_type: type
+    ) -> tuple[NDArray[np.int64], NDArray[Any], Floats]:
+        """Return weights by feature from weights by label."""
+        starts, lengths, indices, values = map(read_only, parts)
+        turned: tuple[Any, Any, Any] = turn_weights(
+            starts, lengths, indices, values, n_features, label_type
+        )
+        return turned
+
     def index_weights(self, weights: SparseWeights) -> WeightTables | None:
         """Return tables of the features with many weights, if there are any."""
         features = with_many(weights)
@@ -386,15 +398,3 @@ def cut_labels(pairs: Pairs, n_threads: int) -> list[int]:
     work = pairs.indptr + np.arange(n_labels + 1)
     wanted = np.linspace(0, work[-1], PARTS_A_THREAD * n_threads + 1)
     return [int(cut) for cut in np.unique([0, *np.searchsorted(work, wanted), n_labels])]
-
-
-def all_pairs(relevant: Pairs, first: int, last: int, n_rows: int) -> Pairs:
-    """Return all rows for every one of some labels, the relevant ones in front."""
-    parts = []
-    for label in range(first, last):
-        own = relevant.rows[relevant.indptr[label] : relevant.indptr[label + 1]]
-        others = np.ones(n_rows, dtype=bool)
-        others[own] = False
-        parts += [own, np.flatnonzero(others).astype(np.int32)]
-    indptr = n_rows * np.arange(last - first + 1, dtype=np.int64)
-    return Pairs(indptr, np.concatenate(parts), relevant.n_relevant[first:last])

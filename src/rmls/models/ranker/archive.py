@@ -14,7 +14,7 @@ from rmls.core.numeric import N_BANDS
 from rmls.core.options import check_choice, check_number, check_numbers, check_whole
 from rmls.core.sparse import BLOCK, check_csr
 from rmls.kernels.arrays import ACTIVATIONS, N_TERMS, Params, SparseWeights
-from rmls.kernels.backend import Vectors
+from rmls.kernels.backend import Vectors, get_backend
 from rmls.models.ranker.combination import (
     N_ENDS,
     N_NAME_COLUMNS,
@@ -345,56 +345,45 @@ def quantize(weights: SparseWeights, precision: str) -> SparseWeights:
     return weights._replace(values=whole, scale=scale)
 
 
-def no_weights(n_labels: int, n_features: int) -> SparseWeights:
+def no_weights(n_labels: int, n_features: int, device: str) -> SparseWeights:
     """Return classifiers that say nothing."""
-    indptr, bias = np.zeros(n_labels + 1, np.int64), np.zeros(n_labels, np.float32)
-    nothing = np.zeros(0, np.float32)
-    return weights_by_feature(indptr, nothing.astype(np.int32), nothing, bias, n_features)
+    return LabelWeights(n_labels).by_feature(n_features, device)
 
 
 class LabelWeights:
     """Sparse weights and a bias for every label, some of which may be put in later."""
 
     def __init__(self, n_labels: int) -> None:
-        self.bias = np.zeros(n_labels, np.float32)
-        self.indices: list[NDArray[Any]] = [np.zeros(0, np.int32)] * n_labels
-        self.values: list[NDArray[np.float32]] = [np.zeros(0, np.float32)] * n_labels
+        self.bias, self.label_type = np.zeros(n_labels, np.float32), index_type(n_labels)
+        self.starts, self.lengths = np.zeros((2, n_labels), np.int64)
+        self.indices: NDArray[Any] = np.zeros(0, np.uint16)
+        self.values = np.zeros(0, np.float32)
 
     def put(self, labels: NDArray[np.int64], found: tuple[Any, ...]) -> None:
         """Set the weights of some labels: lengths, indices and values by label, and biases."""
-        lengths, indices, values, self.bias[labels] = found
-        ends = np.cumsum(lengths).tolist()
-        for label, start, stop in zip(labels.tolist(), [0, *ends[:-1]], ends, strict=True):
-            self.indices[label], self.values[label] = indices[start:stop], values[start:stop]
+        self.lengths[labels], indices, values, self.bias[labels] = found
+        self.starts[labels] = len(self.values) + np.cumsum(found[0]) - found[0]
+        if not len(self.values):
+            self.indices, self.values = indices, values
+            return
+        # What a label had before stays in its place, and nobody looks there any more.
+        self.indices = np.concatenate([self.indices, indices])
+        self.values = np.concatenate([self.values, values])
 
-    def by_feature(self, n_features: int) -> SparseWeights:
-        """Return the weights of all labels as they are scored."""
-        indptr = np.concatenate([[0], np.cumsum([len(each) for each in self.values])])
-        indices, values = np.concatenate(self.indices), np.concatenate(self.values)
-        return weights_by_feature(indptr, indices, values, self.bias.copy(), n_features)
+    def by_feature(self, n_features: int, device: str) -> SparseWeights:
+        """Return the weights of all labels as they are scored.
 
-
-def weights_by_feature(
-    indptr: NDArray[np.int64],
-    indices: NDArray[Any],
-    values: NDArray[np.float32],
-    bias: NDArray[np.float32],
-    n_features: int,
-) -> SparseWeights:
-    """Return weights by feature from weights by label.
-
-    Examples
-    --------
-    >>> parts = (np.array([0, 1, 3]), np.uint16([2, 0, 2]), np.float32([5, 6, 7]))
-    >>> found = weights_by_feature(*parts, np.zeros(2, np.float32), 3)
-    >>> found.indptr.tolist(), found.indices.tolist(), found.values.tolist()
-    ([0, 1, 1, 3], [1, 0, 1], [6.0, 5.0, 7.0])
-    """
-    shape = (len(bias), n_features)
-    # A solver writes label by label; scoring reads the features of a row. The transposition is made
-    # once here.
-    by_label = sparse.csr_matrix((values, indices.astype(np.int32), indptr), shape)
-    by_feature = by_label.tocsc()
-    labels: NDArray[Any] = by_feature.indices.astype(index_type(len(bias)))
-    scale = np.ones(len(bias), np.float32)
-    return SparseWeights(by_feature.indptr.astype(np.int64), labels, by_feature.data, scale, bias)
+        Examples
+        --------
+        >>> weights = LabelWeights(2)
+        >>> parts = np.array([1, 2]), np.uint16([2, 0, 2]), np.float32([5, 6, 7]), np.zeros(2)
+        >>> weights.put(np.arange(2), parts)
+        >>> found = weights.by_feature(3, "cpu")
+        >>> found.indptr.tolist(), found.indices.tolist(), found.values.tolist()
+        ([0, 1, 1, 3], [1, 0, 1], [6.0, 5.0, 7.0])
+        """
+        # A solver writes label by label; scoring reads the features of a row. The transposition is
+        # made once here.
+        parts, dtype = (self.starts, self.lengths, self.indices, self.values), self.label_type
+        turned = get_backend(device).turn_weights(parts, n_features, dtype)
+        return SparseWeights(*turned, np.ones(len(self.bias), np.float32), self.bias.copy())

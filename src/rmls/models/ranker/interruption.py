@@ -28,7 +28,7 @@ def keep_best(trainer: StageTrainer, data: TrainingSet, folds: Folds) -> tuple[S
         trainer.interrupted = f"{when}; {kept} without classifiers"
         index, recall = build_index("exact", vectors, vectors.params.L[:0], 0, 0)
         proposer = Proposer(vectors, index, trainer.size)
-        weights = no_weights(data.n_labels, data.n_features)
+        weights = no_weights(data.n_labels, data.n_features, vectors.device)
         trainer.stages = Stages(proposer, weights, recall, scaled_positives(data))
     elif len(data.held_out):
         trainer.interrupted = f"before the held-out rows were learned; {kept}"

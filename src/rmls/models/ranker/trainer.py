@@ -351,7 +351,7 @@ class ClassifierTrainer:
             duals = self.duals[chosen]
             self._weights.put(labels, self._solve(problem, pairs, duals, tick))
             self.duals[chosen] = duals
-        return self._weights.by_feature(self.data.n_features)
+        return self._weights.by_feature(self.data.n_features, self.device)
 
     def _solve(self, problem: Problem, pairs: Pairs, duals: Any, tick: Any) -> Any:
         return get_backend(self.device).solve_classifiers(

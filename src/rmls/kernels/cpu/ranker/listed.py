@@ -191,6 +191,70 @@ def pair_rows(y_indptr, y_indices, listed, n_labels, zeros=np.zeros):
     return Pairs(indptr, rows, n_relevant)
 
 
+def all_pairs(relevant, first, last, n_rows):
+    """Return all rows for every one of some labels, the relevant ones in front."""
+    parts = []
+    for label in range(first, last):
+        own = relevant.rows[relevant.indptr[label] : relevant.indptr[label + 1]]
+        others = np.ones(n_rows, dtype=bool)
+        others[own] = False
+        parts += [own, np.flatnonzero(others).astype(np.int32)]
+    indptr = n_rows * np.arange(last - first + 1, dtype=np.int64)
+    return Pairs(indptr, np.concatenate(parts), relevant.n_relevant[first:last])
+
+
+@njit(cache=True, nogil=True)
+def _turn(starts, lengths, indices, values, places, labels_out, values_out):
+    """Write the weights by feature; ``places`` says where the next one of every feature goes."""
+    for label in range(len(starts)):
+        for position in range(starts[label], starts[label] + lengths[label]):
+            place = places[indices[position]]
+            places[indices[position]] = place + 1
+            labels_out[place] = label
+            values_out[place] = values[position]
+
+
+def turn_weights(starts, lengths, indices, values, n_features, label_type):
+    """Return weights by feature from weights by label.
+
+    Parameters
+    ----------
+    starts, lengths : ndarray of int64, shape (n_labels,)
+        Where the weights of a label are; others are left out.
+    indices, values : ndarray of unsigned integers and float32
+        Features and their weights.
+    n_features : int
+    label_type : type
+        Of the label numbers.
+
+    Returns
+    -------
+    indptr, labels, values : ndarray
+        In the order of the features, and of the labels within one.
+
+    Examples
+    --------
+    >>> starts, lengths = np.int64([1, 0]), np.int64([2, 1])
+    >>> found = turn_weights(starts, lengths, np.uint16([2, 0, 2]), np.float32([5, 6, 7]), 3, "u2")
+    >>> [part.tolist() for part in found]
+    [[0, 1, 1, 3], [0, 0, 1], [6.0, 7.0, 5.0]]
+    """
+    indptr = np.zeros(n_features + 1, np.int64)
+    _count_features(starts, lengths, indices, indptr[1:])
+    np.cumsum(indptr, out=indptr)
+    labels, turned = np.empty(indptr[-1], label_type), np.empty(indptr[-1], np.float32)
+    _turn(starts, lengths, indices, values, indptr[:-1].copy(), labels, turned)
+    return indptr, labels, turned
+
+
+@njit(cache=True, nogil=True)
+def _count_features(starts, lengths, indices, counts):
+    """Add the number of weights of every feature to ``counts``."""
+    for label in range(len(starts)):
+        for position in range(starts[label], starts[label] + lengths[label]):
+            counts[indices[position]] += 1
+
+
 @njit(cache=True, nogil=True)
 def mark_relevant(y_indptr, y_indices, listed, n_labels, out):
     """Write which of the listed labels are relevant."""

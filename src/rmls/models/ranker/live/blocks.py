@@ -12,7 +12,7 @@ from scipy import sparse
 
 from rmls.kernels.arrays import NamePostings, SparseWeights
 from rmls.kernels.backend import Vectors
-from rmls.models.ranker.archive import quantize, round_vectors, weights_by_feature
+from rmls.models.ranker.archive import index_type, quantize, round_vectors
 from rmls.models.ranker.combination import N_NAME_COLUMNS
 from rmls.models.ranker.dense import DenseIndex
 from rmls.models.ranker.label_index import ClusterIndex, ExactIndex, LeadingIndex
@@ -154,10 +154,10 @@ class LabelParts:
 
     def build_weights(self, precision: str) -> SparseWeights:
         """Return the classifiers as they score."""
-        weights, n_features = self.weights, self.weights.shape[1]
-        indptr = weights.indptr.astype(np.int64)
-        parts = (indptr, weights.indices, weights.data, self.bias, n_features)
-        made = quantize(weights_by_feature(*parts), precision)
+        turned = self.weights.tocsc()
+        labels: NDArray[Any] = turned.indices.astype(index_type(len(self)))
+        parts = (turned.indptr.astype(np.int64), labels, turned.data)
+        made = quantize(SparseWeights(*parts, np.ones(len(self), np.float32), self.bias), precision)
         if precision == "float32":
             return made
         # Weights that were rounded before stay what they are: the largest says so.
