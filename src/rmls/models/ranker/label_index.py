@@ -31,7 +31,7 @@ PROBES = (8, 16, 32, 64, 128, 256)
 WANTED_RECALL = 0.97
 # Leading directions to try, and the recall that lets a search stop at them; with the bias as one
 # more number, vectors fill whole registers.
-DIRECTIONS, LEADING_RECALL = (31, 47, 63), 0.99
+DIRECTIONS, LEADING_RECALL = (31, 47, 63, 79), 0.99
 # Of the directions in which rows hardly differ, nothing is known.
 RIDGE = 1e-6
 
