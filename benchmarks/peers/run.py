@@ -41,6 +41,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--folds", nargs="+", type=int, choices=range(N_FOLDS))
     where.add_argument("--given", action="store_true", help="the set's own split (default)")
+    add("--draw", type=int, metavar="ROWS", help="train on so many rows drawn from the others")
     add("--features", choices=("auto", "raw", "unit", "tfidf"), default="auto")
     add("--envs", type=Path, default=REPOSITORY / "out" / "peers", help="where to install")
     add("--out", type=Path, default=REPOSITORY / "out" / "peers-results")
@@ -125,7 +126,7 @@ def run_all(options: argparse.Namespace, peers: list[Peer]) -> list[dict[str, An
         except RmlsError as error:
             say(f"{name} is left out: {error}")
             continue
-        for split in splits(data, name, options.features, options.folds):
+        for split in splits(data, name, options.features, options.folds, options.draw):
             for peer in peers:
                 say(f"{peer.name} on {name}, {split.fold} …")
                 context["load_before"] = os.getloadavg()[0]

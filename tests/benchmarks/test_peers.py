@@ -316,6 +316,19 @@ def test_folds_are_those_of_the_rest_of_the_project(bench) -> None:
     assert (given.fold, given.features, given.X_train) == ("given", "raw", given.train.X)
 
 
+def test_drawn_rows_keep_a_part_of_the_entries_of_training_rows(bench) -> None:
+    data = make_longtail(100, 30, 10)
+    (own,) = bench.problems.splits(data, "generated", "raw", [0])
+    (split,) = bench.problems.splits(data, "generated", "raw", [0], 300)
+    assert (split.train.n_samples, split.fold) == (300, "0, 300 rows drawn")
+    assert (split.X_test != own.X_test).nnz == 0
+    entries = {tuple(row.indices) for row in own.train.X}
+    for row in split.train.X:
+        assert any(set(row.indices) <= set(whole) for whole in entries)
+    kept = split.train.X.nnz / (300 * own.train.X.nnz / own.train.n_samples)
+    assert kept == pytest.approx(bench.problems.KEPT_ENTRIES, abs=0.1)
+
+
 def test_decision_rules_give_the_cardinality_of_the_training_rows(bench) -> None:
     rng = np.random.default_rng(0)
     Y = sparse.csr_matrix(rng.random((40, 6)) < 0.4, dtype=np.int32)
