@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from rmls.core.errors import InputError
 from rmls.metrics import get_metric
+from rmls.models.ranker.label_index import SHORT
 from rmls.models.ranker.ranker import RMLSRanker
-from rmls.models.ranker.trainer import SHORT
 from rmls.models.text.text_ranker import TextRanker
 
 # Metrics of the registry, and what the figures with intervals call them.

@@ -12,7 +12,7 @@ import pytest
 import rmls
 from rmls import RMLSRanker, make_longtail
 from rmls.datasets import Dataset
-from rmls.models.ranker import scoring, trainer
+from rmls.models.ranker import label_index, scoring
 
 SHORT, LONG, N_LABELS = 4, 30, 80
 
@@ -24,8 +24,8 @@ def data() -> Dataset:
 
 @pytest.fixture(autouse=True)
 def _small_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trainer, "SHORT", SHORT)
-    monkeypatch.setattr(trainer, "LONG", LONG)
+    monkeypatch.setattr(label_index, "SHORT", SHORT)
+    monkeypatch.setattr(label_index, "LONG", LONG)
 
 
 def fit(**options: Any) -> RMLSRanker:
@@ -70,8 +70,26 @@ def test_without_a_measured_recall_lists_stay_short(options: dict[str, Any]) -> 
 def test_no_list_is_longer_than_there_are_labels(
     long: int, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trainer, "LONG", long)
+    monkeypatch.setattr(label_index, "LONG", long)
     assert fit().shortlist_size_ == size
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_labels", "wanted"),
+    [
+        (9_000, 150, (150, 150)),
+        (9_000, 151, (100, 151)),
+        (9_000, 1_000, (100, 500)),
+        (9_000, 1_001, (150, 500)),
+        (5_000, 400, (150, 400)),
+    ],
+)
+def test_lists_are_shorter_of_few_labels_where_rows_are_held_out(
+    n_rows: int, n_labels: int, wanted: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    assert label_index.list_lengths("auto", n_rows, n_labels) == wanted
+    assert label_index.list_lengths(120, n_rows, n_labels) == (120, 0)
 
 
 def test_the_length_is_saved_with_the_model(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ RARE = 20.0
 RIDGE = 1.0
 STEPS = NewtonSteps(max_steps=30, max_move=5.0, tolerance=1e-3)
 # Of so many pairs and more, one in eight of those that hardly matter stands for all eight.
-MANY_PAIRS, EASY_SHARE = 100_000, 1 / 8
+MANY_PAIRS, EASY_SHARE = 30_000, 1 / 8
 PRECISION_AT = (1, 3, 5)
 # A tenth of a point of precision.
 TAIL_COST = 0.001

@@ -15,11 +15,15 @@ from numpy.typing import NDArray
 
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError
-from rmls.core.options import check_whole
+from rmls.core.options import check_whole, is_auto
 from rmls.core.resources import for_blocks
 from rmls.kernels.arrays import Leading
 from rmls.kernels.backend import Vectors, get_backend
+from rmls.models.ranker.sources import CROSS_FIT_ROWS
 
+# Lists of "auto": 500 where these miss many labels, and 100 of few labels, which find about as
+# much as 150. Where no rows are held out, nobody would see what they miss.
+SHORT, LONG, SHORTER, FEW_LABELS = 150, 500, 100, 1_000
 # Below, the product with all labels is as fast as any search (docs/research/ranker.md).
 EXACT_LABELS = 4_000
 # Below, a search by leading directions is as fast as one in clusters.
@@ -251,6 +255,20 @@ class ClusterIndex:
 
 
 Index = ExactIndex | LeadingIndex | ClusterIndex
+
+
+def list_lengths(wanted: Any, n_rows: int, n_labels: int) -> tuple[int, int]:
+    """Return how long lists are, and how long they get where they miss many labels; 0 for never.
+
+    Examples
+    --------
+    >>> list_lengths("auto", 10_000, 20_000), list_lengths("auto", 10_000, 400)
+    ((150, 500), (100, 400))
+    """
+    if not is_auto(wanted):
+        return min(int(wanted), n_labels), 0
+    few = SHORT < n_labels <= FEW_LABELS and n_rows > CROSS_FIT_ROWS
+    return min(SHORTER if few else SHORT, n_labels), min(LONG, n_labels)
 
 
 def link_equals(vectors: Floats, bias: Floats) -> tuple[NDArray[np.int64], Labels]:

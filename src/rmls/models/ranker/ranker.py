@@ -68,8 +68,9 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         Passes of the training of these vectors. ``"auto"`` is 8, with larger steps 5 where the
         vectors are short or from 2,000 rows on, and 4 from 8,000; with a ``device`` always 8.
     shortlist_size : int or "auto", default="auto"
-        Labels proposed for a row; only they are ranked by both scores. ``"auto"`` is 150, and 500
-        for up to 20,000 rows where 150 find less than 85% of the labels of held-out rows.
+        Labels proposed for a row; only they are ranked by both scores. ``"auto"`` is 150,
+        or 100 of 151 to 1,000 labels from 5,000 rows on, and 500 for up to 20,000 rows where these
+        find less than 85% of the labels of held-out rows.
     representation : RMLS or None, default=None
         Its settings are used for the vectors instead of the two above and of our choice for the
         rest. Normalisation, threads and the random state are those of the ranker.

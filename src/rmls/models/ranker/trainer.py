@@ -23,7 +23,7 @@ from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend, take_pairs
 from rmls.models.ranker.archive import LabelWeights, feature_numbers, round_vectors
 from rmls.models.ranker.combination import HeldOut
-from rmls.models.ranker.label_index import build_index
+from rmls.models.ranker.label_index import build_index, list_lengths
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages, require_room, scaled_positives
 from rmls.models.ranker.sources import Folds, Rows, SourceTrainer, Twins, make_members, make_sources
 from rmls.models.rmls.rmls import RMLS
@@ -31,8 +31,6 @@ from rmls.models.rmls.sgd import Training, train_members
 from rmls.models.shared.progress import stage
 from rmls.models.shared.training_set import TrainingSet
 
-# Lists of "auto": 500 where 150 miss many labels.
-SHORT, LONG = 150, 500
 # Rows come in the order of their fingerprints: the first ones are a fair sample.
 INDEX_ROWS = 2_048
 DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
@@ -244,13 +242,12 @@ class StageTrainer:
 
 def trainer_settings(ranker: Any, data: TrainingSet) -> dict[str, Any]:
     """Return what the options of a ranker say to the training of its stages."""
-    auto = is_auto(ranker.shortlist_size)
-    size, longest = (SHORT, LONG) if auto else (int(ranker.shortlist_size), 0)
+    size, longest = list_lengths(ranker.shortlist_size, data.n_rows, data.n_labels)
     return {
         "space": ranker._space,
         "members": make_members(ranker, data),
-        "size": min(size, data.n_labels),
-        "longest": min(longest, data.n_labels),
+        "size": size,
+        "longest": longest,
         "index": ranker.index,
         "precision": ranker.precision,
         "options": ClassifierOptions.of(ranker),
