@@ -86,7 +86,18 @@ class Normalizer:
         deviations[:, self.scale == 0] = 0
         # Columns are scaled by 1 / sqrt(d) as well, which makes rows of about unit length.
         bound = np.float32(MAX_DEVIATIONS / np.sqrt(X.shape[1]))
-        return sparse.csr_matrix(np.clip(deviations, -bound, bound))
+        return _from_dense(np.clip(deviations, -bound, bound, out=deviations))
+
+
+def _from_dense(values: NDArray[np.float32]) -> sparse.csr_matrix:
+    """Return rows without their zeros, where there are any."""
+    n_rows, n_columns = values.shape
+    # SciPy lists the places of all entries first, which takes as long as all else.
+    if not values.size or not values.all():
+        return sparse.csr_matrix(values)
+    columns = np.tile(np.arange(n_columns, dtype=np.int32), n_rows)
+    ends = np.arange(n_rows + 1, dtype=np.int64) * n_columns
+    return sparse.csr_matrix((values.ravel(), columns, ends), values.shape)
 
 
 def fit_normalizer(

@@ -165,11 +165,13 @@ class WeightTables(NamedTuple):
     """Where the weights of features with many of them stand, label by label.
 
     ``numbers`` is the table of every feature, -1 for none. An entry of a table is about 32 labels:
-    a bit for each that has a weight, and above these how many weights come before.
+    a bit for each that has a weight, and above these how many weights come before. ``filled`` is
+    the matrix of all weights with its zeros, features x labels, where they are many; else empty.
     """
 
     numbers: np.ndarray
     entries: np.ndarray
+    filled: np.ndarray
 
 
 class NamePostings(NamedTuple):

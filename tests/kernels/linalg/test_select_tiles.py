@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 
 from rmls.kernels.arrays import ListScores, Mixture, SparseWeights
-from rmls.kernels.cpu.backend import NO_TABLES
 from rmls.kernels.cpu.linalg.buckets import best_by_bucket, rank_by_bucket, sort_by_label
 from rmls.kernels.cpu.linalg.keys import key_of, label_of, score_of
 from rmls.kernels.cpu.linalg.select import best_of_rows, offer_scores, room_for, take_best
@@ -16,6 +15,7 @@ from rmls.kernels.cpu.ranker.listed import (
     rank_listed,
     score_listed,
 )
+from rmls.kernels.cpu.ranker.lookup import NO_TABLES
 
 HUGE = np.finfo(np.float32).max
 TINY = np.finfo(np.float32).smallest_subnormal

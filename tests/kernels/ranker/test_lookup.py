@@ -7,7 +7,14 @@ from tolerances import assert_close
 
 from rmls.kernels.arrays import Csr, SparseWeights
 from rmls.kernels.backend import get_backend
-from rmls.kernels.cpu.ranker.lookup import LABELS_A_WEIGHT, MANY, make_tables, with_many
+from rmls.kernels.cpu.ranker import lookup
+from rmls.kernels.cpu.ranker.lookup import (
+    LABELS_A_WEIGHT,
+    MANY,
+    TIMES_FILLED,
+    make_tables,
+    with_many,
+)
 
 N_LABELS, N_ROWS = 1_500, 20
 # Weights of every feature: none, a few, just too few for a table, just enough, and all.
@@ -32,7 +39,8 @@ def make_rows(seed=1):
 
 @pytest.mark.parametrize("values", [np.float32, np.int16, np.int8])
 @pytest.mark.parametrize("size", [1, 40, 150, MANY])
-def test_scores_are_the_same_with_tables_and_without(values, size):
+def test_scores_are_the_same_with_tables_and_without(values, size, monkeypatch):
+    monkeypatch.setattr(lookup, "TIMES_FILLED", 0)
     rng, weights, rows = np.random.default_rng(2), make_weights(values), make_rows()
     listed = np.array([rng.permutation(N_LABELS)[:size] for _ in range(N_ROWS)], np.int32)
     backend = get_backend("cpu")
@@ -49,6 +57,40 @@ def test_scores_are_the_same_with_tables_and_without(values, size):
     X = sparse.csr_matrix((rows.data, rows.indices, rows.indptr), (N_ROWS, len(SIZES)))
     exact = X.toarray().astype(np.float64) @ table * weights.scale + weights.bias
     assert_close(found, np.take_along_axis(exact, listed.astype(int), axis=1), 1e-4, 1e-2)
+
+
+@pytest.mark.parametrize("values", [np.float32, np.int16])
+def test_scores_by_filled_weights_are_the_same(values):
+    rng, n_features, n_labels = np.random.default_rng(4), 30, 21
+    table = (
+        rng.normal(size=(n_features, n_labels)) * 50 * (rng.random((n_features, n_labels)) < 0.4)
+    )
+    own = sparse.csr_matrix(table.astype(values))
+    one = rng.uniform(0.5, 2, (2, n_labels)).astype(np.float32)
+    indptr, labels = own.indptr.astype(np.int64), own.indices.astype(np.uint16)
+    weights = SparseWeights(indptr, labels, own.data, *one)
+    X = sparse.random(N_ROWS, n_features, 0.5, "csr", np.float32, random_state=rng)
+    rows = Csr(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data)
+    listed = np.array([rng.permutation(n_labels)[:9] for _ in range(N_ROWS)], np.int32)
+    backend = get_backend("cpu")
+    tables = backend.index_weights(weights)
+    np.testing.assert_array_equal(tables.filled, own.toarray())
+    found = backend.score_lists(rows, weights, listed, tables=tables)
+    assert_close(found, backend.score_lists(rows, weights, listed), rtol=1e-5, atol=1e-3)
+    # What the threads share is as clean as before.
+    again = backend.score_lists(rows, weights, listed)
+    assert_close(found, again, rtol=1e-5, atol=1e-3)
+
+
+def test_weights_with_few_of_all_are_not_filled():
+    n_features, n_labels = 10, 4 * TIMES_FILLED
+    for n_weights, is_filled in ((40, True), (39, False)):
+        indptr = np.full(n_features + 1, n_weights, np.int64)
+        indptr[0] = 0
+        labels = np.arange(n_weights).astype(np.uint16) % n_labels
+        stored, one = np.ones(n_weights, np.int16), np.ones(n_labels, np.float32)
+        weights = SparseWeights(indptr, labels, stored, one, one)
+        assert (get_backend("cpu").index_weights(weights) is not None) == is_filled
 
 
 def test_a_feature_whose_labels_do_not_rise_has_no_table():

@@ -46,8 +46,7 @@ from rmls.kernels.cpu.ranker.listed import (
     score_listed,
     turn_weights,
 )
-from rmls.kernels.cpu.ranker.lookup import make_tables as make_weight_tables
-from rmls.kernels.cpu.ranker.lookup import with_many
+from rmls.kernels.cpu.ranker.lookup import NO_TABLES, index_weights, score_filled
 from rmls.kernels.cpu.ranker.update import update_labels
 from rmls.kernels.cpu.sgd.alias import build_alias
 from rmls.kernels.cpu.sgd.arithmetic import slopes_of_scores
@@ -63,7 +62,6 @@ TRIED = 2
 WIDE, MOST_FILLED = 16, 1 << 28
 # Pairs of a label and a row that exist at once where all of them are solved.
 ALL_PAIRS = 1 << 24
-NO_TABLES = WeightTables(np.empty(0, np.int32), np.empty((0, 0), np.uint64))
 
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
@@ -270,11 +268,7 @@ class CpuBackend:
 
     def index_weights(self, weights: SparseWeights) -> WeightTables | None:
         """Return tables of the features with many weights, if there are any."""
-        features = with_many(weights)
-        # Not even the kernel is loaded where it has nothing to do.
-        if not len(features):
-            return None
-        tables: WeightTables = make_weight_tables(SparseWeights(*map(read_only, weights)), features)
+        tables: WeightTables | None = index_weights(SparseWeights(*map(read_only, weights)))
         return tables
 
     def score_lists(
@@ -289,12 +283,13 @@ class CpuBackend:
         out = np.empty(listed.shape, np.float32)
         weights = SparseWeights(*map(read_only, weights))
         tables = NO_TABLES if tables is None else tables
+        score = score_filled if len(tables.filled) else score_listed
 
         def work(block: tuple[int, int]) -> None:
             sums = SCRATCH.sums(len(weights.bias))
             part = slice(*block)
             given = (*rows, weights, tables, listed[part])
-            score_listed(*given, block[0], *block, sums, out[part])
+            score(*given, block[0], *block, sums, out[part])
 
         run_parts(work, cut_blocks(len(listed), SCORED_ROWS), n_threads)
         return out
