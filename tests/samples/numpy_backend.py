@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import sparse
 
 from rmls.core.numeric import fit_logistic
 from rmls.kernels.arrays import DUAL_LOSSES, Csr, NameMatches, Pairs
+from rmls.kernels.some_labels import solve_copies
 
 
 def as_matrix(rows: Csr, n_columns: int) -> np.ndarray:
@@ -185,8 +187,12 @@ class NumpyBackend:
         n_features: int,
         n_threads: int,
         tick: Any = None,
+        labels: np.ndarray | None = None,
     ) -> tuple[np.ndarray, ...]:
         """Gradient descent on the squared hinge of every label, in the primal."""
+        if labels is not None:
+            solve = partial(self.solve_classifiers, n_features=n_features, n_threads=n_threads)
+            return solve_copies(solve, problem, pairs, duals, labels)
         X = as_matrix(Csr(problem.x_indptr, problem.x_indices, problem.x_data), n_features)
         X = np.column_stack([X, np.ones(len(X))])
         table = np.zeros((len(pairs.n_relevant), n_features + 1))

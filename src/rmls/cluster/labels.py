@@ -61,17 +61,17 @@ class Block(NamedTuple):
 
     Attributes
     ----------
-    first : int
-        The number of the first label.
+    numbers : ndarray of int64
+        The numbers of the labels among all.
     pairs : Pairs
-        From 0.
+        Theirs alone.
     label_costs : ndarray of float32
     duals : Variables
     offsets : ndarray of float32
         One number a pair, or none at all.
     """
 
-    first: int
+    numbers: NDArray[np.int64]
     pairs: Pairs
     label_costs: Floats
     duals: Variables
@@ -85,6 +85,7 @@ class Blocks(Sequence[Block]):
     problem: Problem
     pairs: Pairs
     duals: Floats
+    numbers: NDArray[np.int64]
     bounds: list[tuple[int, int]]
 
     def __len__(self) -> int:
@@ -95,7 +96,7 @@ class Blocks(Sequence[Block]):
         ends = self.pairs.indptr[first : last + 1]
         place, offsets = slice(ends[0], ends[-1]), self.problem.offsets
         return Block(
-            first,
+            self.numbers[first:last],
             Pairs(ends - ends[0], self.pairs.rows[place], self.pairs.n_relevant[first:last]),
             self.problem.label_costs[first:last],
             # A copy: a block that is sent twice must start from the same variables.
@@ -130,9 +131,13 @@ class LabelBlocks:
         problem: Problem,
         pairs: Pairs,
         duals: Floats,
+        numbers: NDArray[np.int64],
         tick: Callable[[float], None] | None = None,
     ) -> Solved:
-        """Train the classifier of every label from ``duals``, which are moved in place."""
+        """Train the classifier of every label from ``duals``, which are moved in place.
+
+        ``numbers`` are those of the labels among all.
+        """
         n_blocks = min(BLOCKS_A_WORKER * self.n_shards, len(pairs.rows) // WORTH_PAIRS + 1)
         if is_mapped(problem.x_data):
             n_blocks = max(n_blocks, count_entries(problem, pairs) // BLOCK_ENTRIES)
@@ -158,7 +163,8 @@ class LabelBlocks:
             self.keeper.put(self._named(missing[place]), result)
             take(missing[place], result)
 
-        self._run(Blocks(problem, pairs, duals, [bounds[each] for each in missing]), done)
+        left = [bounds[each] for each in missing]
+        self._run(Blocks(problem, pairs, duals, numbers, left), done)
         columns = zip(*(solved[number] for number in range(len(bounds))), strict=True)
         lengths, indices, values, bias = (np.concatenate(each) for each in columns)
         return lengths, indices, values, bias
@@ -218,26 +224,26 @@ def solve_block(
     n_features: int,
 ) -> list[Any]:
     """Train the classifiers of a block of labels; returns their weights and dual variables."""
-    first, pairs = block.first, block.pairs
+    labels, pairs = block.numbers, block.pairs
     # The random order of a label belongs to its number: it is solved by the number it has among
-    # all, and the labels before it have no pairs here.
-    skipped = np.zeros(first, np.int64)
-    numbered = Pairs(
-        np.concatenate([skipped, pairs.indptr]),
-        pairs.rows,
-        np.concatenate([skipped, pairs.n_relevant]).astype(pairs.n_relevant.dtype),
-    )
+    # all, and those that are not in the block have no pairs here.
+    lengths, n_relevant = np.zeros((2, labels[-1] + 1), np.int64)
+    lengths[labels], n_relevant[labels] = np.diff(pairs.indptr), pairs.n_relevant
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    label_costs = np.zeros(len(lengths), np.float32)
+    label_costs[labels] = block.label_costs
     problem = rest._replace(
         x_indptr=entries[0],
         x_indices=numbers,
         x_data=entries[1],
-        label_costs=np.concatenate([np.zeros(first, np.float32), block.label_costs]),
+        label_costs=label_costs,
         offsets=block.offsets,
     )
     read_ahead((entries[1], numbers), entries[0], pairs.rows)
     duals = np.empty(len(pairs.rows), np.float32)
     block.duals.put(duals)
-    lengths, indices, values, bias = get_backend("cpu").solve_classifiers(
-        problem, numbered, duals, n_features, 1
+    numbered = Pairs(indptr, pairs.rows, n_relevant)
+    solved = get_backend("cpu").solve_classifiers(
+        problem, numbered, duals, n_features, 1, labels=labels
     )
-    return [lengths[first:], indices, values, bias[first:], *Variables.of(duals)]
+    return [*solved, *Variables.of(duals)]

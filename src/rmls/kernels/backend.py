@@ -141,16 +141,18 @@ class Backend(Protocol):
         n_features: int,
         n_threads: int,
         tick: Callable[[float], None] | None = None,
+        labels: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[Any], Floats, Floats]:
-        """Train the classifier of every label from ``duals``, which are moved in place.
+        """Train the classifiers of some labels from ``duals``, which are moved in place.
 
-        ``tick`` is called with the share of the labels that is done, from any thread.
+        ``tick`` is called with the share of the labels that is done, from any thread. ``labels``
+        are all by default, and rise.
 
         Returns
         -------
         lengths, indices, values, bias : ndarray
-            Number of weights of every label; their features and values, label by label; the bias
-            of every label.
+            Number of weights of every one of the labels; their features and values, label by label;
+            the bias of every one.
         """
         ...
 
@@ -376,19 +378,3 @@ def join_vectors(parts: list[Vectors]) -> Vectors:
         np.asarray(np.mean([part.params.c for part in parts], axis=0), dtype=np.float32),
     )
     return Vectors(params, parts[0].activation, parts[0].device)
-
-
-def take_pairs(pairs: Pairs, labels: NDArray[np.int64]) -> tuple[Pairs, NDArray[np.bool_]]:
-    """Return the pairs of some labels, which rise, and which of all pairs they are.
-
-    Examples
-    --------
-    >>> pairs = Pairs(np.array([0, 2, 5]), np.array([7, 8, 7, 8, 9]), np.array([1, 2]))
-    >>> some, chosen = take_pairs(pairs, np.array([1]))
-    >>> some.indptr.tolist(), some.rows.tolist(), chosen.tolist()
-    ([0, 3], [7, 8, 9], [False, False, True, True, True])
-    """
-    lengths = np.diff(pairs.indptr)
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[labels])])
-    chosen = np.repeat(np.isin(np.arange(len(lengths)), labels), lengths)
-    return Pairs(indptr, pairs.rows[chosen], pairs.n_relevant[labels]), chosen

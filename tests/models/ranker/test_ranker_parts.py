@@ -222,9 +222,9 @@ def test_a_part_of_the_easy_pairs_stands_for_all_of_them(monkeypatch: pytest.Mon
     held = replace(held, weights=np.random.default_rng(1).uniform(0.5, 2, len(held.labels)))
     seen: list[tuple[int, float]] = []
 
-    def watch(design: Any, relevant: Any, weights: Any, n_threads: int) -> Any:
+    def watch(design: Any, relevant: Any, weights: Any, place: Any, **given: Any) -> Any:
         seen.append((len(design), float(weights.sum())))
-        return regress(design, relevant, weights, n_threads)
+        return regress(design, relevant, weights, place, **given)
 
     monkeypatch.setattr(combination, "regress", watch)
     found = []

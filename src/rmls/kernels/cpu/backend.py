@@ -196,16 +196,18 @@ class CpuBackend:
         n_features: int,
         n_threads: int,
         tick: Callable[[float], None] | None = None,
+        labels: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[Any], Floats, Floats]:
-        """Train the classifiers of all labels, each on one thread."""
-        bias = np.zeros(len(pairs.n_relevant), np.float32)
-        cuts, done = cut_labels(pairs, n_threads), []
+        """Train the classifiers of some labels, each on one thread."""
+        n_labels = len(pairs.n_relevant)
+        labels = np.arange(n_labels) if labels is None else labels
+        bias = np.zeros(n_labels, np.float32)
+        cuts, done = cut_labels(pairs, n_threads, labels), []
         problem = fill_rows(problem, n_features)
 
         def solve(part: tuple[int, int]) -> tuple[Any, Any, Any]:
-            labels = np.arange(*part, dtype=np.int64)
             solved: tuple[Any, Any, Any] = solve_labels(
-                problem, pairs, duals, labels, n_features, bias
+                problem, pairs, duals, labels[slice(*part)], n_features, bias
             )
             done.append(part)
             if tick is not None:
@@ -215,7 +217,7 @@ class CpuBackend:
 
         parts = run_parts(solve, pairwise(cuts), n_threads)
         lengths, indices, values = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return lengths, indices, values, bias
+        return lengths, indices, values, bias[labels]
 
     def solve_all(
         self, problem: Problem, relevant: Pairs, n_features: int, n_threads: int
@@ -384,12 +386,13 @@ def fill_rows(problem: Problem, n_features: int) -> Problem:
     return problem._replace(x_indptr=indptr, x_indices=no_columns, x_data=rows.ravel())
 
 
-def cut_labels(pairs: Pairs, n_threads: int) -> list[int]:
-    """Cut the labels into parts of about equal work, several for every thread.
+def cut_labels(
+    pairs: Pairs, n_threads: int, labels: NDArray[np.int64] | slice = slice(None)
+) -> list[int]:
+    """Cut some labels into parts of about equal work, several for every thread.
 
     A label costs its pairs and a little for itself.
     """
-    n_labels = len(pairs.n_relevant)
-    work = pairs.indptr + np.arange(n_labels + 1)
+    work = np.concatenate([[0], np.cumsum(np.diff(pairs.indptr)[labels] + 1)])
     wanted = np.linspace(0, work[-1], PARTS_A_THREAD * n_threads + 1)
-    return [int(cut) for cut in np.unique([0, *np.searchsorted(work, wanted), n_labels])]
+    return [int(cut) for cut in np.unique([0, *np.searchsorted(work, wanted), len(work) - 1])]

@@ -34,6 +34,7 @@ from rmls.kernels.gpu.newton import fit_logistic
 from rmls.kernels.gpu.one_vs_rest import train_all
 from rmls.kernels.gpu.passes import TorchPasses
 from rmls.kernels.gpu.plain_step import activate
+from rmls.kernels.some_labels import count_pairs, solve_copies
 
 SQUARED_HINGE = DUAL_LOSSES.index("squared_hinge")
 # Numbers of the terms of rows that exist at once.
@@ -149,13 +150,20 @@ class TorchBackend(CpuBackend):
         n_features: int,
         n_threads: int,
         tick: Callable[[float], None] | None = None,
+        labels: NDArray[np.int64] | None = None,
     ) -> Any:
-        """Train the classifiers of all labels at once, by Newton's method."""
-        small = len(pairs.rows) * len(problem.x_data) <= self.small_work * len(problem.costs)
+        """Train the classifiers of some labels at once, by Newton's method."""
+        n_pairs = count_pairs(pairs, labels)
+        small = n_pairs * len(problem.x_data) <= self.small_work * len(problem.costs)
         if problem.loss != SQUARED_HINGE or small:
-            return super().solve_classifiers(problem, pairs, duals, n_features, n_threads, tick)
-        with told_of_memory("use a smaller shortlist_size, or device='cpu'"):
+            given = (problem, pairs, duals, n_features, n_threads, tick, labels)
+            return super().solve_classifiers(*given)
+
+        def solve(problem: Problem, pairs: Pairs, duals: Floats) -> Any:
             return solve_listed(problem, pairs, duals, n_features, self.device, tick)
+
+        with told_of_memory("use a smaller shortlist_size, or device='cpu'"):
+            return solve_copies(solve, problem, pairs, duals, labels)
 
     def solve_all(
         self, problem: Problem, relevant: Pairs, n_features: int, n_threads: int

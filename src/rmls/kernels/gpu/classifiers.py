@@ -54,7 +54,7 @@ def solve_listed(
         number = np.arange(end - begin) - np.repeat(pairs.indptr[first:last] - begin, lengths)
         is_own = put(number < np.repeat(pairs.n_relevant[first:last], lengths))
         labels = put(np.repeat(np.arange(last - first, dtype=np.int32), lengths))
-        rows = put(pairs.rows[begin:end])
+        rows = put(pairs.rows[begin:end].astype(np.int32, copy=False))
         cost = put(problem.label_costs[first:last])[labels.long()] * costs[rows.long()]
         offsets = put(problem.offsets[begin:end]) if len(problem.offsets) else None
         targets = torch.where(is_own, 1.0, -1.0)

@@ -14,6 +14,7 @@ from typing import Any
 from rmls.core.errors import InputError
 from rmls.kernels.arrays import LabelledRows, Leading, Objective, Pairs, Params, Problem
 from rmls.kernels.cpu.backend import CpuBackend, Floats, Labels
+from rmls.kernels.some_labels import count_pairs
 
 LOG = logging.getLogger("rmls")
 # Below, the CPU has finished before a device has its data: numbers that are moved or multiplied.
@@ -97,11 +98,13 @@ class AutoBackend(CpuBackend):
         n_features: int,
         n_threads: int,
         tick: Any = None,
+        labels: Any = None,
     ) -> Any:
-        """Train the classifiers of all labels."""
-        work = len(pairs.rows) * (len(problem.x_data) / max(len(problem.costs), 1))
+        """Train the classifiers of some labels."""
+        work = count_pairs(pairs, labels) * (len(problem.x_data) / max(len(problem.costs), 1))
         gpu = self._choose(work, "training of classifiers")
-        return (gpu or CPU).solve_classifiers(problem, pairs, duals, n_features, n_threads, tick)
+        given = (problem, pairs, duals, n_features, n_threads, tick, labels)
+        return (gpu or CPU).solve_classifiers(*given)
 
     def solve_all(
         self, problem: Problem, relevant: Pairs, n_features: int, n_threads: int

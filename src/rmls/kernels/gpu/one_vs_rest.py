@@ -62,7 +62,7 @@ def train_all(
         begin, end = int(relevant.indptr[first]), int(relevant.indptr[last])
         indptr = put(relevant.indptr[first : last + 1] - begin)
         costs = (put(problem.label_costs[first:last]), row_costs)
-        given = (indptr, put(relevant.rows[begin:end]))
+        given = (indptr, put(relevant.rows[begin:end].astype(np.int32, copy=False)))
         W = train_block(X, given, costs, float(problem.tolerance))
         weights[:, first:last] = W[:, :n_features].T.cpu().numpy()
         bias[first:last] = W[:, -1].cpu().numpy()

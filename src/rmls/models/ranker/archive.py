@@ -361,14 +361,15 @@ class LabelWeights:
 
     def put(self, labels: NDArray[np.int64], found: tuple[Any, ...]) -> None:
         """Set the weights of some labels: lengths, indices and values by label, and biases."""
+        order, stays = np.argsort(self.starts, kind="stable"), np.ones(len(self.starts), dtype=bool)
+        stays[labels] = False
+        # What these labels had before goes; what others have moves up.
+        kept, others = np.repeat(stays[order], self.lengths[order]), order[stays[order]]
         self.lengths[labels], indices, values, self.bias[labels] = found
-        self.starts[labels] = len(self.values) + np.cumsum(found[0]) - found[0]
-        if not len(self.values):
-            self.indices, self.values = indices, values
-            return
-        # What a label had before stays in its place, and nobody looks there any more.
-        self.indices = np.concatenate([self.indices, indices])
-        self.values = np.concatenate([self.values, values])
+        self.indices = np.concatenate([self.indices[kept], indices])
+        self.values = np.concatenate([self.values[kept], values])
+        order = np.concatenate([others, labels])
+        self.starts[order] = np.cumsum(self.lengths[order]) - self.lengths[order]
 
     def by_feature(self, n_features: int, device: str) -> SparseWeights:
         """Return the weights of all labels as they are scored.

@@ -47,10 +47,6 @@ MIN_SCALE, MAX_COEFFICIENT = 1e-3, 1e30
 Floats = NDArray[np.float32]
 
 
-def _no_rows() -> NDArray[np.int64]:
-    return np.zeros(0, np.int64)
-
-
 @dataclass(frozen=True)
 class Frequencies:
     """How often the labels occur in the training rows.
@@ -119,7 +115,7 @@ class HeldOut:
     truth: sparse.csr_matrix
     weights: NDArray[np.float64]
     device: str = "cpu"
-    rows: NDArray[np.int64] = field(default_factory=_no_rows)
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     part_rows: tuple[int, ...] = ()
     more: Floats | None = None
     counts: Floats | None = None
@@ -310,12 +306,13 @@ def fit_combination(held: HeldOut, frequencies: Frequencies, n_threads: int = 1)
     np.maximum(own - knots[0], 0, out=terms[:, 2])
     np.maximum(own - knots[1], 0, out=terms[:, 3])
     np.maximum(other - knots[2], 0, out=terms[:, 5])
-    more = held.scores.more.reshape(held.labels.size, held.n_more)[use]
     # 30 columns: every term times the nearness to every band, so that one regression fits all;
     # and what further sources say, times the nearness to both ends.
-    ends = bands(counts[use], frequencies.top, N_ENDS)
-    design = np.hstack([_times(near, terms), _times(ends, more)])
-    theta = regress(design, relevant, weights, (n_threads, held.device))
+    design = _times(near, terms)
+    if held.more is not None:
+        more = held.more.reshape(-1, held.n_more)[use]
+        design = np.hstack([design, _times(bands(counts[use], frequencies.top, N_ENDS), more)])
+    theta = regress(design, relevant, weights, (n_threads, held.device), out=design)
     shared, slopes = np.split(theta, [N_BANDS * N_TERMS])
     # Labels of such frequencies may come later: what holds for the nearest holds for them.
     found = np.flatnonzero(near.any(axis=0))
@@ -388,13 +385,16 @@ def largest_boost(
 
 
 def regress(
-    design: Floats, relevant: NDArray[np.bool_], weights: Floats, place: Any = (1, "cpu")
+    design: Floats, relevant: Any, weights: Floats, place: Any = (1, "cpu"), out: Any = None
 ) -> NDArray[np.float64]:
-    """Return coefficients of a logistic regression; ``place`` is a number of threads, a device."""
+    """Return coefficients of a logistic regression; ``place`` is a number of threads, a device.
+
+    ``out`` is memory for the design, scaled; it may be the design itself.
+    """
     # Columns of unit mean square: one ridge then weighs alike on counts, scores and bends.
     scale = np.sqrt(np.einsum("ij,ij->j", design, design) / len(design)).astype(np.float64)
     scale = np.maximum(scale, MIN_SCALE * scale.max() or 1.0)
-    rows, (n_threads, device) = design / scale.astype(np.float32), place
+    rows, (n_threads, device) = np.divide(design, scale.astype(np.float32), out=out), place
     fit = get_backend(device).fit_logistic
     theta = fit(rows, weights, weights * relevant, RIDGE, STEPS, n_threads)
     return np.asarray(theta / scale)

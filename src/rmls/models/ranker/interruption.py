@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rmls.models.ranker.archive import no_weights
@@ -31,6 +32,8 @@ def keep_best(trainer: StageTrainer, data: TrainingSet, folds: Folds) -> tuple[S
         weights = no_weights(data.n_labels, data.n_features, vectors.device)
         trainer.stages = Stages(proposer, weights, recall, scaled_positives(data))
     elif len(data.held_out):
+        if trainer.classifiers is not None:
+            trainer.stages = replace(trainer.stages, weights=trainer.classifiers.weights())
         trainer.interrupted = f"before the held-out rows were learned; {kept}"
     else:
         n_done = f"{len(trainer.parts)} of {folds.n_scored}"

@@ -48,8 +48,8 @@ FOR_FEW_LABELS = {
 # Plenty for means; a covariance of 128 columns wants some thousands.
 BACKGROUND_ROWS = 5_000
 SMALLEST = 1e-30
-# Pairs of a label and a row whose numbers are in memory at a time.
-PAIRS_AT_ONCE = 1 << 20
+# Rows, and pairs of a label and a row, whose numbers are in memory at a time.
+ROWS_AT_ONCE, PAIRS_AT_ONCE = 1_000, 1 << 16
 # Of the memory there is, what rows and lists may take before they go to disk.
 SHARE_IN_MEMORY = 0.5
 # Below, a tenth of the rows is too few to learn the combination from (docs/research/ranker.md).
@@ -145,22 +145,19 @@ class Background:
         """Return the background of compact rows and of the classifiers trained on them."""
         # Rows come in the order of their fingerprints: the first ones are a fair sample.
         X, n_rows = slice_rows(data.X, 0, BACKGROUND_ROWS), min(data.n_rows, BACKGROUND_ROWS)
-        d = data.n_features
-        values = X.data.astype(np.float64)
-        mean, squares, shares = (
-            (np.bincount(X.indices, some, d) / n_rows).astype(np.float32)
-            for some in (values, values**2, values != 0)
-        )
+        sums = np.zeros((3, data.n_features))
+        for start in range(0, n_rows, ROWS_AT_ONCE):
+            part = slice_rows(X, start, start + ROWS_AT_ONCE)
+            values = part.data.astype(np.float64)
+            for total, some in zip(sums, (values, values**2, values != 0), strict=True):
+                total += np.bincount(part.indices, some, data.n_features)
         hidden = vectors.hidden(X)
-        spread = np.cov(hidden, rowvar=False, bias=True).reshape(hidden.shape[1], -1)
-        return cls(
-            mean,
-            squares,
-            shares,
-            hidden.mean(axis=0),
-            spread.astype(np.float32),
-            _certainty(classifiers, data.n_labels),
-        )
+        centre = hidden.mean(axis=0)
+        hidden -= centre
+        spread = hidden.T @ hidden / np.float32(n_rows)
+        mean, squares, shares = (sums / n_rows).astype(np.float32)
+        certainty = _certainty(classifiers, data.n_labels)
+        return cls(mean, squares, shares, centre, spread, certainty)
 
 
 def _certainty(classifiers: Any, n_labels: int) -> Floats:
@@ -169,12 +166,10 @@ def _certainty(classifiers: Any, n_labels: int) -> Floats:
         return np.ones(n_labels, np.float32)
     pairs, found = classifiers.pairs, np.zeros(n_labels)
     for start in range(0, int(pairs.indptr[-1]), PAIRS_AT_ONCE):
-        stop = start + PAIRS_AT_ONCE
         # Few pairs have a say: those at which the loss has a slope.
-        places = start + np.flatnonzero(classifiers.duals[start:stop] > 0)
-        sizes = np.diff(np.clip(pairs.indptr, start, stop))
-        labels = np.repeat(np.arange(n_labels), sizes)[places - start]
-        found += np.bincount(labels, _curvatures(classifiers, places, labels), n_labels)
+        places = start + np.flatnonzero(classifiers.duals[start : start + PAIRS_AT_ONCE] > 0)
+        labels = np.searchsorted(pairs.indptr, places, side="right") - 1
+        np.add.at(found, labels, _curvatures(classifiers, places, labels))
     return np.asarray(1 + found, dtype=np.float32)
 
 

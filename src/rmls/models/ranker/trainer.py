@@ -20,8 +20,8 @@ from rmls.core.options import is_auto, read_seed
 from rmls.core.resources import count_threads
 from rmls.core.sparse import row_squares, slice_rows
 from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
-from rmls.kernels.backend import Vectors, csr_arrays, get_backend, take_pairs
-from rmls.models.ranker.archive import LabelWeights, feature_numbers, round_vectors
+from rmls.kernels.backend import Vectors, csr_arrays, get_backend
+from rmls.models.ranker.archive import LabelWeights, feature_numbers, no_weights, round_vectors
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.label_index import build_index, list_lengths
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages, require_room, scaled_positives
@@ -121,6 +121,9 @@ class StageTrainer:
         The classifiers take up their solution; the vectors stay as they are.
         """
         self.parts = [self.score(stages, data.left_out, found)]
+        # Their work is done, and the classifiers know them still, label by label.
+        nothing = no_weights(data.n_labels, data.n_features, classifiers.device)
+        self.stages = stages = replace(stages, weights=nothing)
         with self.stage("weights"), stage("held-out rows") as shown:
             # A rare label must not lose its few rows: those held out are learned in the end.
             weights = classifiers.solve(np.ones(data.n_rows, dtype=bool), shown.tick)
@@ -338,21 +341,20 @@ class ClassifierTrainer:
 
     def solve(self, rows: NDArray[np.bool_], tick: Tick | None = None) -> SparseWeights:
         """Train on the marked rows; a second call adds rows, to labels that have few of them."""
-        labels = self._labels_to_solve(rows)
-        problem, every = self._problem(rows), len(labels) == self.data.n_labels
-        pairs, chosen = (self.pairs, ...) if every else take_pairs(self.pairs, labels)
-        offsets = self.offsets[chosen] if len(self.offsets) else self.offsets
-        problem = problem._replace(label_costs=self.label_costs[labels], offsets=offsets)
+        labels, problem = self._labels_to_solve(rows), self._problem(rows)
         self._solved = rows.copy()
         if len(labels):
-            duals = self.duals[chosen]
-            self._weights.put(labels, self._solve(problem, pairs, duals, tick))
-            self.duals[chosen] = duals
+            found = self._solve(problem, self.pairs, self.duals, tick, labels)
+            self._weights.put(labels, found)
+        return self.weights()
+
+    def weights(self) -> SparseWeights:
+        """Return the last solution."""
         return self._weights.by_feature(self.data.n_features, self.device)
 
-    def _solve(self, problem: Problem, pairs: Pairs, duals: Any, tick: Any) -> Any:
+    def _solve(self, problem: Problem, pairs: Pairs, duals: Any, tick: Any, labels: Any) -> Any:
         return get_backend(self.device).solve_classifiers(
-            problem, pairs, duals, self.data.n_features, self.n_threads, tick
+            problem, pairs, duals, self.data.n_features, self.n_threads, tick, labels
         )
 
     def _labels_to_solve(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:

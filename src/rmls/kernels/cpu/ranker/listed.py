@@ -31,6 +31,8 @@ SAMPLE = 512
 LOOKED_UP = 3
 # Numbers that are cleared one after another in the time of one that is looked up.
 CLEARED_AT_ONCE = 8
+# Rows that a number of two bytes tells apart.
+FEW_ROWS = 1 << 16
 
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
@@ -186,7 +188,7 @@ def pair_rows(y_indptr, y_indices, listed, n_labels, zeros=np.zeros):
     n_relevant, n_pairs = np.zeros((2, n_labels), np.int64)
     _count(y_indptr, y_indices, listed, n_relevant, n_pairs)
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_pairs)])
-    rows = zeros(int(indptr[-1]), np.int32)
+    rows = zeros(int(indptr[-1]), np.uint16 if len(listed) <= FEW_ROWS else np.int32)
     _fill(y_indptr, y_indices, listed, indptr, n_relevant, rows)
     return Pairs(indptr, rows, n_relevant)
 

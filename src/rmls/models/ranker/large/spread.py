@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from rmls.core.sparse import over_arrays
 from rmls.core.version import VERSION
 from rmls.kernels.arrays import Pairs, Problem
 from rmls.kernels.backend import Vectors
+from rmls.kernels.some_labels import solve_copies
 from rmls.models.ranker.archive import feature_numbers
 from rmls.models.ranker.combination import HeldOut
 from rmls.models.ranker.scoring import Proposer, Shortlists, Stages
@@ -204,10 +206,12 @@ class SpreadClassifiers(ClassifierTrainer):
         pairs: Pairs,
         duals: NDArray[np.float32],
         tick: Callable[[float], None] | None,
+        labels: NDArray[np.int64],
     ) -> Any:
         self.n_solved += 1
         blocks = replace(self.blocks, name=f"{self.blocks.name}-{self.n_solved}")
-        return blocks.solve(problem, pairs, duals, tick)
+        solve = partial(blocks.solve, numbers=labels, tick=tick)
+        return solve_copies(solve, problem, pairs, duals, labels)
 
 
 def propose_block(
