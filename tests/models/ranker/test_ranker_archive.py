@@ -20,7 +20,7 @@ from rmls.core.errors import InputError
 DATA = make_longtail(900, 600, 80, labels_per_row=3, random_state=2)
 PRECISIONS = ("float32", "int16", "int8")
 RULES = ("f1", "cardinality", "top_3", "micro_f1", "macro_f1", "psp@5", "tail@5", "jaccard")
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+every_precision = pytest.mark.parametrize("precision", [*PRECISIONS, "auto"])
 
 
 @cache
@@ -98,11 +98,26 @@ def test_fewer_bytes_make_smaller_folders(tmp_path: Path) -> None:
     assert sizes[2] < 0.75 * sizes[1]
 
 
+def test_left_open_weights_have_two_bytes_and_vectors_one(tmp_path: Path) -> None:
+    assert RMLSRanker().precision == "auto"
+    kept = {}
+    for precision in ("auto", "int16", "int8"):
+        model = fitted(precision, n_components=32)
+        model.save(tmp_path / precision)
+        archive = read_archive(tmp_path / precision)
+        kept[precision] = {name: archive.arrays[name] for name in ("features", "labels")}
+        assert archive.arrays["weights_values"].itemsize == (1 if precision == "int8" else 2)
+    for name, array in kept["auto"].items():
+        np.testing.assert_array_equal(array, kept["int8"][name])
+        assert array.itemsize == 1 < kept["int16"][name].itemsize
+
+
+@pytest.mark.parametrize(("before", "after"), [("int16", "int8"), ("int16", "auto")])
 def test_a_precision_changed_after_the_fit_is_refused_before_anything_is_written(
-    tmp_path: Path,
+    before: str, after: str, tmp_path: Path
 ) -> None:
-    model = pickle.loads(pickle.dumps(fitted())).set_params(precision="int8")
-    with pytest.raises(InputError, match="precision was changed to 'int8' after fit"):
+    model = pickle.loads(pickle.dumps(fitted(before))).set_params(precision=after)
+    with pytest.raises(InputError, match=f"precision was changed to '{after}' after fit"):
         model.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
 

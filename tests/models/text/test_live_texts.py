@@ -36,7 +36,8 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 @cache
 def _fitted(kind: str) -> TextRanker:
     options: dict[str, Any] = {"stem": "none", **KINDS[kind]}
-    model = TextRanker(RMLSRanker(16, max_iter=4, shortlist_size=12), **options)
+    ranker = RMLSRanker(16, max_iter=4, shortlist_size=12, precision="int16")
+    model = TextRanker(ranker, **options)
     return model.fit(DATA.texts, DATA.labels, label_text=DATA.names)
 
 

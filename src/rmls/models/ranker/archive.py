@@ -11,16 +11,11 @@ from scipy import sparse
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError, InputError
 from rmls.core.numeric import N_BANDS
-from rmls.core.options import check_choice, check_number, check_numbers, check_whole
+from rmls.core.options import check_choice, check_number, check_numbers, check_whole, is_auto
 from rmls.core.sparse import BLOCK, check_csr
 from rmls.kernels.arrays import ACTIVATIONS, N_TERMS, Params, SparseWeights
 from rmls.kernels.backend import Vectors, get_backend
-from rmls.models.ranker.combination import (
-    N_ENDS,
-    N_NAME_COLUMNS,
-    Combination,
-    Frequencies,
-)
+from rmls.models.ranker.combination import N_ENDS, N_NAME_COLUMNS, Combination, Frequencies
 from rmls.models.ranker.label_index import read_index
 from rmls.models.ranker.scoring import LabelBlock, Proposer
 from rmls.models.ranker.sources import Background, Silent, Source
@@ -29,6 +24,8 @@ if TYPE_CHECKING:
     from rmls.models.ranker.ranker import RMLSRanker
 
 PRECISIONS: dict[str, Any] = {"float32": np.float32, "int16": np.int16, "int8": np.int8}
+# Vectors propose, and the combination knows them as they are rounded: a byte does. Weights decide.
+AUTO_WEIGHTS, AUTO_VECTORS = "int16", "int8"
 MAX_FLOAT = np.finfo(np.float32).max
 NUMBERS = ("shortlist_recall", "index_recall", "unlisted", "tail")
 
@@ -38,10 +35,11 @@ def ranker_state(model: RMLSRanker) -> tuple[dict[str, Any], dict[str, NDArray[A
     scorer, precision = model._scorer, model.precision
     vectors, index = scorer.proposer.vectors, scorer.proposer.index
     weights = scorer.blocks[0].weights
-    if weights.values.dtype != PRECISIONS.get(precision):
+    L, kept = vectors.params.L, weights.values.dtype == PRECISIONS.get(precise(precision))
+    if not kept or not np.array_equal(round_vectors(L, precision), L):
         raise InputError(f"precision was changed to {precision!r} after fit; fit the model again.")
     arrays = pack_vectors("features", vectors.params.W, precision)
-    arrays |= pack_vectors("labels", vectors.params.L, precision)
+    arrays |= pack_vectors("labels", L, precision)
     arrays |= {"feature_bias": vectors.params.b, "label_bias": vectors.params.c}
     arrays |= {f"weights_{name}": array for name, array in weights._asdict().items()}
     arrays |= {"theta": model.combination_.theta, "knots": model.combination_.knots}
@@ -110,7 +108,7 @@ def read_ranker(
     model._frequencies = Frequencies(*counts)
     # Archives of version 0.1 have none.
     sizes = (d, n_dense, n_first)
-    sources = _read_sources(fitted.get("sources", []), archive, sizes, model.precision)
+    sources = _read_sources(fitted.get("sources", []), archive, sizes, precise(model.precision))
     model.combination_ = _read_combination(model, fitted, archive, sources)
     params = Params(
         unpack_vectors(archive, "features", (d, k)),
@@ -123,7 +121,7 @@ def read_ranker(
     # The means of the clusters are computed again from the vectors, so that both always agree.
     vectors = Vectors(params, fitted["activation"], model.device)
     index = read_index(archive, vectors, fitted["n_probe"])
-    weights = read_weights(archive, d, n_first, PRECISIONS[model.precision])
+    weights = read_weights(archive, d, n_first, PRECISIONS[precise(model.precision)])
     # Archives of version 0.1 have a number as the option and none here.
     size = fitted.get("shortlist_size", model.shortlist_size)
     check_whole("shortlist_size", size, 1)
@@ -255,6 +253,11 @@ def feature_numbers(X: sparse.csr_matrix, zeros: Any = np.zeros) -> NDArray[Any]
     return numbers
 
 
+def precise(precision: str, auto: str = AUTO_WEIGHTS) -> str:
+    """Return the precision of weights, or that of vectors, where it is left open."""
+    return auto if is_auto(precision) else precision
+
+
 def round_vectors(vectors: NDArray[np.float32], precision: str) -> NDArray[np.float32]:
     """Return the vectors as they will be read back, rounded to the precision.
 
@@ -277,6 +280,7 @@ def pack_vectors(
     One or two bytes are a whole number times a power of two for every row, so that vectors that
     were rounded once are packed without loss.
     """
+    precision = precise(precision, AUTO_VECTORS)
     if precision == "float32":
         return {name: vectors}
     dtype = PRECISIONS[precision]
@@ -336,7 +340,7 @@ def quantize(weights: SparseWeights, precision: str) -> SparseWeights:
     """
     if precision == "float32":
         return weights
-    dtype = PRECISIONS[precision]
+    dtype = PRECISIONS[precise(precision)]
     # A scale for every label: the small weights of one are not drowned by the large of another.
     largest = np.zeros(len(weights.bias), np.float32)
     np.maximum.at(largest, weights.indices, np.abs(weights.values))

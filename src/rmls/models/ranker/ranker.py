@@ -102,8 +102,8 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         How much rare labels are boosted: the odds of a label are multiplied by this power of its
         inverse propensity. 0 ranks by probability. ``"auto"`` is as much as costs a tenth of a
         point of the precision expected at 1, 3 and 5, and at most 1; 0 for a 1-d ``y``.
-    precision : {"float32", "int16", "int8"}, default="int16"
-        Numbers of weights and vectors: 4, 2 or 1 byte.
+    precision : {"auto", "float32", "int16", "int8"}, default="auto"
+        Numbers of 4, 2 or 1 byte; ``"auto"`` is 2 for weights and 1 for vectors.
     keep_rows : bool, default=False
         Keep the training rows in the model, for `similar_rows`.
     normalize : {"auto", "none", "l2", "log_l2", "standardize", "rescale"}, default="auto"
@@ -215,7 +215,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         "prune": number(),
         "dense_columns": whole(0),
         "tail": number().or_auto(),
-        "precision": choice(*PRECISIONS),
+        "precision": choice("auto", *PRECISIONS),
         "keep_rows": flag(),
         "cluster": anything("the address of a cluster").or_none(),
     }
@@ -237,7 +237,7 @@ class RMLSRanker(LiveLabels, Explains, GivesLists, MultiLabelEstimator):
         prune: float = 0.1,
         dense_columns: int = 0,
         tail: float | str = "auto",
-        precision: str = "int16",
+        precision: str = "auto",
         keep_rows: bool = False,
         normalize: str = "auto",
         decision: str | float | Rule = "f1",

@@ -302,9 +302,10 @@ def make_sources(model: Any, label_text: Any) -> list[SourceTrainer]:
         # Names come first: the combination knows their columns.
         sources.append(NameTrainer.of(model, label_text))
     if model.dense_columns:
+        from rmls.models.ranker.archive import precise
         from rmls.models.ranker.dense import DenseTrainer
 
-        sources.append(DenseTrainer(model.precision, model.device))
+        sources.append(DenseTrainer(precise(model.precision), model.device))
     return sources
 
 

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from rmls.archive import Archive, check_arrays
 from rmls.core.errors import InputError
 from rmls.core.labels import check_texts
-from rmls.models.ranker.archive import PRECISIONS, pack_vectors, read_weights, unpack_vectors
+from rmls.models.ranker.archive import (
+    PRECISIONS,
+    pack_vectors,
+    precise,
+    read_weights,
+    unpack_vectors,
+)
 from rmls.models.ranker.live.blocks import LabelParts, NameParts, later_block, weights_by_label
 from rmls.models.ranker.names import read_names
 from rmls.models.ranker.scoring import LabelBlock
@@ -54,7 +60,7 @@ def read_live(
     }
     own = Archive(archive.path, archive.manifest, prefix)
     check_arrays(own, {"label_bias": (np.float32, (n_added,))})
-    weights = read_weights(own, d, n_added, PRECISIONS[model.precision])
+    weights = read_weights(own, d, n_added, PRECISIONS[precise(model.precision)])
     names = NameParts.none(d)
     if "name_indptr" in prefix:
         names = NameParts.of(read_names(own, d, n_added).postings)
