@@ -162,10 +162,15 @@ class NumpyBackend:
         order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return order.astype(np.int32), np.take_along_axis(scores, order, axis=1)
 
-    def pair_rows(self, Y: Csr, listed: np.ndarray, n_labels: int, zeros=np.zeros) -> Pairs:
+    def pair_rows(
+        self, Y: Csr, listed: np.ndarray, n_labels: int, zeros=np.zeros, part: Any = None
+    ) -> Pairs:
         relevant = as_matrix(Y, n_labels) > 0
         either = relevant.copy()
         np.put_along_axis(either, listed, True, axis=1)
+        if part is not None:
+            outside = ~np.isin(np.arange(n_labels), np.arange(*part))
+            relevant[:, outside] = either[:, outside] = False
         rows = [
             np.concatenate([np.flatnonzero(has), np.flatnonzero(any_ & ~has)])
             for has, any_ in zip(relevant.T, either.T, strict=True)

@@ -121,11 +121,17 @@ class Backend(Protocol):
         ...
 
     def pair_rows(
-        self, Y: Csr, listed: Labels, n_labels: int, zeros: Callable[..., Any] = np.zeros
+        self,
+        Y: Csr,
+        listed: Labels,
+        n_labels: int,
+        zeros: Callable[..., Any] = np.zeros,
+        part: tuple[int, int] | None = None,
     ) -> Pairs:
         """Return for every label the rows that have it and the rows that list it.
 
-        ``zeros`` makes the array of the rows, the largest one.
+        ``zeros`` makes the array of the rows, the largest one. Given a ``part``, the first of some
+        labels and the one after the last, all others get no rows.
         """
         ...
 

@@ -426,7 +426,10 @@ def make_trainer(loss, n_threads, n_labels=23, tolerance=0.1, max_epochs=10):
     options = ClassifierOptions(loss, 1.0, 0.25, tolerance, max_epochs, 0.05, 0.0)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, N_ROWS)
     n_labels = len(pairs.n_relevant)
-    Y = sparse.csr_matrix((X.shape[0], n_labels), dtype=np.int32)
+    firsts = zip(pairs.indptr, pairs.n_relevant, strict=False)
+    rows = np.concatenate([pairs.rows[first : first + size] for first, size in firsts])
+    labels = np.repeat(np.arange(n_labels), pairs.n_relevant)
+    Y = sparse.csr_matrix((np.ones(len(rows), np.int32), (rows, labels)), (N_ROWS, n_labels))
     data = TrainingSet(X, Y, np.arange(X.shape[0]), weights)
     return ClassifierTrainer(data, pairs, np.zeros(0, np.float32), options, "cpu", n_threads)
 

@@ -177,10 +177,10 @@ class CpuBackend:
         return labels, best
 
     def pair_rows(
-        self, Y: Csr, listed: Labels, n_labels: int, zeros: Callable[..., Any] = np.zeros
+        self, Y: Csr, listed: Labels, n_labels: int, zeros: Any = np.zeros, part: Any = None
     ) -> Pairs:
         """Return for every label the rows that have it and the rows that list it."""
-        pairs: Pairs = pair_rows(Y.indptr, Y.indices, listed, n_labels, zeros)
+        pairs: Pairs = pair_rows(Y.indptr, Y.indices, listed, n_labels, zeros, part)
         return pairs
 
     def products_at(self, pairs: Pairs, vectors: Floats, hidden: Floats, n_threads: int) -> Floats:

@@ -117,11 +117,11 @@ class TorchBackend(CpuBackend):
         return self.best_labels(hidden, vectors, bias, k)
 
     def pair_rows(
-        self, Y: Csr, listed: Labels, n_labels: int, zeros: Callable[..., Any] = np.zeros
+        self, Y: Csr, listed: Labels, n_labels: int, zeros: Any = np.zeros, part: Any = None
     ) -> Pairs:
         """Return for every label the rows that have it and the rows that list it."""
-        if listed.size < self.small_work // 10:
-            return super().pair_rows(Y, listed, n_labels, zeros)
+        if part is not None or listed.size < self.small_work // 10:
+            return super().pair_rows(Y, listed, n_labels, zeros, part)
         with told_of_memory("use a smaller shortlist_size, or device='cpu'"):
             return pair_rows(Y, listed, n_labels, zeros, self.device)
 

@@ -15,6 +15,7 @@ from rmls.core.labels import LabelSpace
 from rmls.core.lean.learn import clone
 from rmls.core.options import is_auto, read_seed
 from rmls.core.sparse import as_label_csr, fingerprints, is_mapped, slice_rows
+from rmls.kernels.arrays import Pairs
 from rmls.kernels.backend import Vectors
 from rmls.models.rmls.rmls import RMLS
 from rmls.models.rmls.sampling import count_passes, count_rows
@@ -47,7 +48,6 @@ FOR_FEW_LABELS = {
 }
 # Plenty for means; a covariance of 128 columns wants some thousands.
 BACKGROUND_ROWS = 5_000
-SMALLEST = 1e-30
 # Rows, and pairs of a label and a row, whose numbers are in memory at a time.
 ROWS_AT_ONCE, PAIRS_AT_ONCE = 1_000, 1 << 16
 # Of the memory there is, what rows and lists may take before they go to disk.
@@ -164,24 +164,29 @@ def _certainty(classifiers: Any, n_labels: int) -> Floats:
     """Return 1 for the penalty, and what every row adds that has a say in the solution."""
     if classifiers is None:
         return np.ones(n_labels, np.float32)
-    pairs, found = classifiers.pairs, np.zeros(n_labels)
+    if classifiers.curvatures is not None:
+        return np.asarray(1 + classifiers.curvatures)
+    costs = (classifiers.row_costs, classifiers.label_costs, classifiers.options.loss)
+    return 1 + sum_curvatures(classifiers.pairs, classifiers.duals, *costs)
+
+
+def sum_curvatures(
+    pairs: Pairs, duals: Floats, row_costs: Floats, label_costs: Floats, loss: str
+) -> Floats:
+    """Return what the rows that have a say in the solution of a label add to its certainty."""
+    found = np.zeros(len(label_costs))
     for start in range(0, int(pairs.indptr[-1]), PAIRS_AT_ONCE):
         # Few pairs have a say: those at which the loss has a slope.
-        places = start + np.flatnonzero(classifiers.duals[start : start + PAIRS_AT_ONCE] > 0)
+        places = start + np.flatnonzero(duals[start : start + PAIRS_AT_ONCE] > 0)
         labels = np.searchsorted(pairs.indptr, places, side="right") - 1
-        np.add.at(found, labels, _curvatures(classifiers, places, labels))
-    return np.asarray(1 + found, dtype=np.float32)
-
-
-def _curvatures(classifiers: Any, places: NDArray[np.int64], labels: NDArray[np.int64]) -> Floats:
-    """Return what some pairs of a label and a row add to the certainty of the label."""
-    costs = classifiers.label_costs[labels]
-    costs = costs * classifiers.row_costs[classifiers.pairs.rows[places]]
-    if classifiers.options.loss == "logistic":
-        # With p = a / C, C p (1 - p).
-        duals = classifiers.duals[places]
-        return np.asarray(duals * (1 - np.minimum(duals / np.maximum(costs, SMALLEST), 1)))
-    return np.asarray(2 * costs)
+        costs = label_costs[labels] * row_costs[pairs.rows[places]]
+        if loss == "logistic":
+            # With p = a / C, C p (1 - p).
+            share = np.minimum(duals[places] / np.maximum(costs, 1e-30), 1)
+            costs = duals[places] * (1 - share) / 2
+        if len(labels):
+            found[labels[0] : labels[-1] + 1] += np.bincount(labels - labels[0], 2 * costs)
+    return found.astype(np.float32)
 
 
 class Source(Protocol):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rmls.core.labels import LabelSpace
 from rmls.core.options import is_auto, read_seed
 from rmls.core.resources import count_threads
-from rmls.core.sparse import row_squares, slice_rows
+from rmls.core.sparse import label_counts, row_squares, slice_rows
 from rmls.kernels.arrays import DUAL_LOSSES, Pairs, Problem, SparseWeights
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend
 from rmls.models.ranker.archive import LabelWeights, feature_numbers, no_weights, round_vectors
@@ -38,6 +38,7 @@ DEFAULT_COST = {"squared_hinge": 2.0, "logistic": 20.0}
 DEFAULT_COST_POWER = 0.25
 # Where a tenth of the rows or less is added, labels of more rows hardly gain by it.
 FEW_ROWS, FEW_ADDED = 100, 0.11
+MANY_PAIRS = 1 << 24  # of more, those of some labels are in memory at a time
 
 Tick = Callable[[float], None]
 # Labels of all rows, and with scores those of the rows that are held out.
@@ -213,7 +214,12 @@ class StageTrainer:
     def _lay_out_pairs(
         self, data: TrainingSet, listed: NDArray[np.int32], vectors: Vectors
     ) -> ClassifierTrainer:
-        return ClassifierTrainer.of(data, listed, vectors, self.options, self.n_threads)
+        given = (data, listed, vectors, self.options, self.n_threads)
+        if listed.size > MANY_PAIRS and data.scratch is None and vectors.device == "cpu":
+            from rmls.models.ranker.large.label_ranges import LabelRanges
+
+            return LabelRanges.of(*given)
+        return ClassifierTrainer.of(*given)
 
     def _require_memory(self, data: TrainingSet) -> None:
         require_room(data, sum(int(each.n_components) for each in self.members), self.size)
@@ -310,6 +316,7 @@ class ClassifierTrainer:
     n_threads: int
     row_costs: NDArray[np.float32] = field(init=False)
     label_costs: NDArray[np.float32] = field(init=False)
+    curvatures: NDArray[np.float32] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         # Kept between two solves: w = sum_i a_i y_i x_i, so that they are the solution, and rows
@@ -389,11 +396,5 @@ class ClassifierTrainer:
 
     def _label_costs(self, rows: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return what a row costs for every label, by the number of marked rows that have it."""
-        n_relevant = self.pairs.n_relevant
-        labels = np.repeat(np.arange(len(n_relevant)), n_relevant)
-        # The relevant rows of a label stand before those that list it: the shift jumps over these.
-        skipped = self.pairs.indptr[:-1] - np.cumsum(n_relevant) + n_relevant
-        relevant = self.pairs.rows[np.arange(len(labels)) + np.repeat(skipped, n_relevant)]
-        counts = np.bincount(labels[rows[relevant]], minlength=len(n_relevant))
-        costs = self.options.C / np.maximum(counts, 1.0) ** self.options.cost_power
-        return np.asarray(costs, dtype=np.float32)
+        counts = np.maximum(label_counts(self.data.Y[rows]), 1.0)
+        return np.asarray(self.options.C / counts**self.options.cost_power, dtype=np.float32)

@@ -126,25 +126,27 @@ def rank_listed(listed, scores, places, keys, labels_out, scores_out):
 
 
 @njit(cache=True, nogil=True)
-def _count(y_indptr, y_indices, listed, n_relevant, n_pairs):
-    """Count the relevant rows and all rows of every label; a relevant label may not be listed."""
+def _count(y_indptr, y_indices, listed, part, n_relevant, n_pairs):
+    """Count the relevant rows and all rows of some labels; a relevant label may not be listed."""
+    first, last = part
     # stamp[label] is the last row that has the label: nothing to clear between rows.
     stamp = np.full(len(n_pairs), -1, np.int64)
     for row in range(len(listed)):
         for position in range(y_indptr[row], y_indptr[row + 1]):
             label = y_indices[position]
-            stamp[label] = row
-            n_relevant[label] += 1
-            n_pairs[label] += 1
+            if first <= label < last:
+                stamp[label] = row
+                n_relevant[label] += 1
+                n_pairs[label] += 1
         for label in listed[row]:
-            if label >= 0 and stamp[label] != row:
+            if first <= label < last and stamp[label] != row:
                 n_pairs[label] += 1
 
 
 @njit(cache=True, nogil=True)
-def _fill(y_indptr, y_indices, listed, indptr, n_relevant, rows):
-    """Write the rows of every label, relevant ones first."""
-    m = len(n_relevant)
+def _fill(y_indptr, y_indices, listed, part, indptr, n_relevant, rows):
+    """Write the rows of some labels, relevant ones first."""
+    m, (first, last) = len(n_relevant), part
     # A counting sort: where the next relevant and the next other row of each label are written.
     stamp = np.full(m, -1, np.int64)
     relevant = indptr[:m].copy()
@@ -152,27 +154,30 @@ def _fill(y_indptr, y_indices, listed, indptr, n_relevant, rows):
     for row in range(len(listed)):
         for position in range(y_indptr[row], y_indptr[row + 1]):
             label = y_indices[position]
-            stamp[label] = row
-            rows[relevant[label]] = row
-            relevant[label] += 1
+            if first <= label < last:
+                stamp[label] = row
+                rows[relevant[label]] = row
+                relevant[label] += 1
         for label in listed[row]:
-            if label >= 0 and stamp[label] != row:
+            if first <= label < last and stamp[label] != row:
                 rows[irrelevant[label]] = row
                 irrelevant[label] += 1
 
 
-def pair_rows(y_indptr, y_indices, listed, n_labels, zeros=np.zeros):
+def pair_rows(y_indptr, y_indices, listed, n_labels, zeros=np.zeros, part=None):
     """Return for every label the rows that have it and the rows that list it.
 
     Parameters
     ----------
     y_indptr, y_indices : ndarray of int64 and int32
         Relevant labels of the rows, a CSR pattern.
-    listed : ndarray of int32, shape (n_rows, k)
+    listed : ndarray of int32 or uint16, shape (n_rows, k)
         Labels that look relevant; -1 stands for none.
     n_labels : int
     zeros : callable
         Makes the array of the rows.
+    part : tuple of int, optional
+        The first of the labels to pair and the one after the last; all others get no rows.
 
     Returns
     -------
@@ -186,10 +191,11 @@ def pair_rows(y_indptr, y_indices, listed, n_labels, zeros=np.zeros):
     ([0, 0, 1, 1], [0, 1, 3, 4], [1, 0, 1])
     """
     n_relevant, n_pairs = np.zeros((2, n_labels), np.int64)
-    _count(y_indptr, y_indices, listed, n_relevant, n_pairs)
+    part = part or (0, n_labels)
+    _count(y_indptr, y_indices, listed, part, n_relevant, n_pairs)
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_pairs)])
     rows = zeros(int(indptr[-1]), np.uint16 if len(listed) <= FEW_ROWS else np.int32)
-    _fill(y_indptr, y_indices, listed, indptr, n_relevant, rows)
+    _fill(y_indptr, y_indices, listed, part, indptr, n_relevant, rows)
     return Pairs(indptr, rows, n_relevant)
 
 
