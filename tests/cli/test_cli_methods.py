@@ -42,7 +42,7 @@ def test_the_table_of_an_estimator_fits_a_terminal(run):
     lines = [line.split() for line in text.splitlines() if line]
     for each in describe(models.RMLSRanker):
         assert any(line[:2] == [each.name, str(each.default)] for line in lines)
-    assert "one of 'float32', 'int16', 'int8'" in text
+    assert "one of 'auto', 'float32', 'int16', 'int8'" in text
     assert "Weights smaller than this are dropped." in text
 
 
