@@ -12,6 +12,7 @@ from rmls.archive import Archive, check_arrays
 from rmls.core.errors import ArchiveError, InputError
 from rmls.core.numeric import N_BANDS
 from rmls.core.options import check_choice, check_number, check_numbers, check_whole, is_auto
+from rmls.core.resources import cut_blocks
 from rmls.core.sparse import BLOCK, check_csr
 from rmls.kernels.arrays import ACTIVATIONS, N_TERMS, Params, SparseWeights
 from rmls.kernels.backend import Vectors, get_backend
@@ -27,6 +28,7 @@ PRECISIONS: dict[str, Any] = {"float32": np.float32, "int16": np.int16, "int8": 
 # Vectors propose, and the combination knows them as they are rounded: a byte does. Weights decide.
 AUTO_WEIGHTS, AUTO_VECTORS = "int16", "int8"
 MAX_FLOAT = np.finfo(np.float32).max
+PACKED_ROWS = 2_048  # that stay in the cache while they are rounded
 NUMBERS = ("shortlist_recall", "index_recall", "unlisted", "tail")
 
 
@@ -272,9 +274,7 @@ def round_vectors(vectors: NDArray[np.float32], precision: str) -> NDArray[np.fl
     return _unpacked(packed["v"], packed.get("v_scale"))
 
 
-def pack_vectors(
-    name: str, vectors: NDArray[np.float32], precision: str
-) -> dict[str, NDArray[Any]]:
+def pack_vectors(name: str, vectors: NDArray[np.float32], precision: str) -> dict[str, Any]:
     """Return the arrays that hold the vectors: 4, 2 or 1 byte a number.
 
     One or two bytes are a whole number times a power of two for every row, so that vectors that
@@ -283,24 +283,27 @@ def pack_vectors(
     precision = precise(precision, AUTO_VECTORS)
     if precision == "float32":
         return {name: vectors}
-    dtype = PRECISIONS[precision]
+    scale, packed = np.empty(len(vectors), np.float32), np.empty(vectors.shape, precision)
+    for start, stop in cut_blocks(len(vectors), PACKED_ROWS):
+        packed[start:stop], scale[start:stop] = _in_steps(vectors[start:stop], packed.dtype)
+    if precision == "int16":
+        with np.errstate(over="ignore"):
+            half: NDArray[np.float16] = vectors.astype(np.float16)
+        # In version 0.1 they were a float16: what was read as such stays what it is.
+        if (half == vectors).all() and (_unpacked(packed, scale) != vectors).any():
+            return {name: half}
+    return {name: packed, f"{name}_scale": scale}
+
+
+def _in_steps(vectors: NDArray[np.float32], dtype: Any) -> tuple[Any, Any]:
+    """Return some vectors in whole numbers, and what a step is worth in each of them."""
     largest = np.abs(vectors).max(axis=1, initial=0.0).astype(np.float64)
     # Symmetric: the lowest number stays unused, so that a vector and its negative are stored alike.
     steps = np.where(largest > 0, largest / np.iinfo(dtype).max, 1.0)
     # A power of two divides and multiplies without rounding: what was packed once packs the same.
     scale = np.maximum(np.exp2(np.ceil(np.log2(steps))), np.finfo(np.float32).tiny)
-    scale = scale.astype(np.float32)
-    packed = np.rint(vectors / scale[:, None]).astype(dtype)
-    with np.errstate(over="ignore"):
-        half: NDArray[np.float16] = vectors.astype(np.float16)
-    # Two bytes were a float16 in version 0.1: what was read as such stays what it is.
-    if (
-        precision == "int16"
-        and (half == vectors).all()
-        and (_unpacked(packed, scale) != vectors).any()
-    ):
-        return {name: half}
-    return {name: packed, f"{name}_scale": scale}
+    whole = vectors / scale.astype(np.float32)[:, None]
+    return np.rint(whole, out=whole), scale
 
 
 def unpack_vectors(archive: Archive, name: str, shape: tuple[int, int]) -> NDArray[np.float32]:
@@ -318,13 +321,16 @@ def unpack_vectors(archive: Archive, name: str, shape: tuple[int, int]) -> NDArr
 
 
 def _unpacked(stored: NDArray[Any], scale: NDArray[np.float32] | None) -> NDArray[np.float32]:
-    dense: NDArray[np.float32] = np.asarray(stored, dtype=np.float32)
     if scale is None:
-        return dense
+        return np.asarray(stored, dtype=np.float32)
+    dense = np.empty(stored.shape, np.float32)
     # A scale near the end of float32 leaves it times 127.
     with np.errstate(over="ignore"):
-        dense *= scale[:, None]
-    return np.clip(dense, -MAX_FLOAT, MAX_FLOAT, out=dense)
+        for start, stop in cut_blocks(len(dense), PACKED_ROWS):
+            part = dense[start:stop]
+            np.multiply(stored[start:stop], scale[start:stop, None], out=part)
+            np.clip(part, -MAX_FLOAT, MAX_FLOAT, out=part)
+    return dense
 
 
 def quantize(weights: SparseWeights, precision: str) -> SparseWeights:
