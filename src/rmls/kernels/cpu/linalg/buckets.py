@@ -125,7 +125,9 @@ def _sort_down(keys, crowded):
     """Sort keys, largest first, of which each is near its place unless they are crowded."""
     if crowded:
         keys.sort()
-        keys[:] = keys[::-1].copy()
+        for place in range(len(keys) // 2):
+            other = len(keys) - 1 - place
+            keys[place], keys[other] = keys[other], keys[place]
         return
     for place in range(1, len(keys)):
         key, hole = keys[place], place

@@ -49,3 +49,11 @@ def add_to_row(matrix, row, scale, vector):
     """Add ``scale * vector`` to the first entries of a row of ``matrix``."""
     for q in range(len(vector)):
         matrix[row, q] += scale * vector[q]
+
+
+@njit(cache=True, nogil=True)
+def doubled(array):
+    """Return an array of twice the length that begins with the same numbers."""
+    larger = np.empty(2 * len(array), array.dtype)
+    copy_front(larger, array, len(array))
+    return larger

@@ -23,6 +23,7 @@ import numpy as np
 
 from rmls.kernels.cpu.linalg.entries import add_sparse, column_of, sparse_dot
 from rmls.kernels.cpu.linalg.functions import sigmoid
+from rmls.kernels.cpu.linalg.rows import doubled
 from rmls.kernels.cpu.ranker.slots import (
     LOGISTIC,
     SQUARED_HINGE,
@@ -175,12 +176,12 @@ def solve_label(problem, n_relevant, count, n_rows, offsets, indices, data, room
 
 @njit(cache=True, nogil=True)
 def gather_weights(indices, n_rows, n_entries, prune, room, indices_out, values_out, filled):
-    """Move the weights of one label that are large enough to the outputs, by feature; clear them.
+    """Move the weights of one label that are large enough to the outputs, in any order; clear them.
 
     Returns how many weights the outputs hold. All features are looked at, or those of the rows
     where these are fewer.
     """
-    w, kept = room.w, room.kept
+    w = room.w
     if len(w) <= n_entries:
         for feature in range(len(w)):
             value = w[feature]
@@ -190,21 +191,16 @@ def gather_weights(indices, n_rows, n_entries, prune, room, indices_out, values_
                 filled += 1
         w[:] = np.float32(0.0)
         return filled
-    first = filled
     for slot in range(n_rows):
         for position in range(room.begins[slot], room.ends[slot]):
             feature = column_of(indices, room.begins[slot], position)
             value = w[feature]
             if abs(value) >= prune and value != 0:
-                kept[feature] = value
                 indices_out[filled] = feature
+                values_out[filled] = value
                 filled += 1
             # Seen: the next row that has the feature passes it over.
             w[feature] = np.float32(0.0)
-    found = np.sort(indices_out[first:filled])
-    for place in range(len(found)):
-        indices_out[first + place] = found[place]
-        values_out[first + place] = kept[found[place]]
     return filled
 
 
@@ -240,8 +236,7 @@ def solve_labels(problem, pairs, duals, labels, n_features, bias_out):
             continue
         # Room for one more label, whatever its weights: the outputs grow by doubling.
         if filled + n_features > len(indices):
-            indices = np.concatenate((indices, np.empty_like(indices)))
-            values = np.concatenate((values, np.empty_like(values)))
+            indices, values = doubled(indices), doubled(values)
         rows, own = pairs.rows[start:stop], duals[start:stop]
         offsets = problem.offsets[start:stop] if len(problem.offsets) else problem.offsets
         # Random orders belong to the label: a solution does not depend on who else is solved.

@@ -22,7 +22,7 @@ class Room(NamedTuple):
     Rows that have a say stand in slots: ``begins`` and ``ends`` are those of a row among the
     entries, ``norms``, ``costs`` and ``duals`` its part of the problem, ``places`` its place among
     the rows of the label. ``active`` are the slots to visit. ``w`` are the weights, 0 between two
-    labels, and ``kept`` those that are large enough.
+    labels.
     """
 
     begins: np.ndarray
@@ -35,7 +35,6 @@ class Room(NamedTuple):
     indices: np.ndarray
     data: np.ndarray
     w: np.ndarray
-    kept: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -53,7 +52,6 @@ def make_room(problem, longest, n_features):
         room_like(problem.x_indices, n_entries),
         np.empty(n_entries, np.float32),
         np.zeros(n_features, np.float32),
-        np.empty(n_features, np.float32),
     )
 
 
@@ -88,7 +86,9 @@ def spread_relevant(order, n_relevant, count, n_rows, places):
     Visited slot by slot, rows then pull the bias to both sides by turns. The first rows of many of
     one side would take all that it has to give.
     """
-    n_ones = np.searchsorted(order[:count], n_relevant)
+    n_ones = np.int64(0)
+    while n_ones < count and order[n_ones] < n_relevant:
+        n_ones += 1
     one, other, due = np.int64(0), n_ones, np.int64(0)
     for slot in range(count):
         due += n_ones

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from rmls.kernels.cpu.linalg.entries import sparse_dot
+from rmls.kernels.cpu.linalg.rows import doubled
 from rmls.kernels.cpu.ranker.dual import logistic_step, shuffle
 from rmls.kernels.cpu.ranker.slots import LOGISTIC, START
 from rmls.kernels.jit import njit
@@ -132,8 +133,7 @@ def update_labels(problem, pairs, old, labels, squares, bias, certainty):
         offsets = problem.offsets[own] if len(problem.offsets) else problem.offsets
         # The outputs grow by doubling, with room for one more label.
         if filled + n_features > len(indices):
-            indices = np.concatenate((indices, np.empty_like(indices)))
-            values = np.concatenate((values, np.empty_like(values)))
+            indices, values = doubled(indices), doubled(values)
         first, last = old.indptr[label], old.indptr[label + 1]
         for place in range(first, last):
             w[old.indices[place]] = old.data[place]

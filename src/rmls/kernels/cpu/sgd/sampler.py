@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from rmls.kernels.arrays import IN_BATCH, MAX_TRIES, UNIFORM, WEIGHTED
+from rmls.kernels.cpu.linalg.rows import copy_front
 from rmls.kernels.cpu.sgd.alias import draw_distinct, draw_union, draw_weighted
 from rmls.kernels.cpu.sgd.draw import draw_irrelevant
 from rmls.kernels.jit import njit
@@ -142,7 +143,7 @@ def choose_in_batch(rows, row, stamp, sampler, scratch):
     others = scratch.batch[0] - 1
     if others <= 0 and sampler.log_q:
         return 0
-    labels[:n_relevant] = relevant
+    copy_front(labels, relevant, n_relevant)
     drawn = gather_batch(
         rows, scratch.batch, row, sampler.distinct, scratch.seen, stamp, labels[n_relevant:]
     )
@@ -167,7 +168,7 @@ def choose_labels(rows, row, visit, objective, scratch):
     n_relevant, n_labels = len(relevant), len(seen)
     ratio, minimum = objective.negatives_per_positive, objective.min_negatives
     wanted = wanted_labels(n_relevant, n_labels, ratio, minimum)
-    labels[:n_relevant] = relevant
+    copy_front(labels, relevant, n_relevant)
     out, weight = labels[n_relevant:], np.float32(1.0)
     if sampler.kind == WEIGHTED and wanted == 0:
         drawn = 0

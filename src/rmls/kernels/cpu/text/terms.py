@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rmls.kernels.cpu.linalg.rows import copy_front
+from rmls.kernels.cpu.linalg.rows import doubled
 from rmls.kernels.jit import njit
 
 NO_CALL = 2**31 - 1
@@ -92,7 +92,7 @@ def count_terms(rows, starts, terms, columns):
                     continue
                 if place_of[term] < first:
                     if size == len(keys):
-                        keys, sums = _double(keys), _double(sums)
+                        keys, sums = doubled(keys), doubled(sums)
                     place_of[term] = first + size
                     keys[size] = (np.int64(columns[term]) << np.int64(32)) | np.int64(size)
                     sums[size] = 0
@@ -102,7 +102,7 @@ def count_terms(rows, starts, terms, columns):
         first += size
         keys[:size].sort()
         while used + size > len(indices):
-            indices, counts = _double(indices), _double(counts)
+            indices, counts = doubled(indices), doubled(counts)
         begin = used
         for at in range(size):
             column = np.int32(keys[at] >> np.int64(32))
@@ -116,13 +116,6 @@ def count_terms(rows, starts, terms, columns):
                 used += 1
         indptr[row + 1] = used
     return indptr, indices[:used].copy(), counts[:used].copy()
-
-
-@njit(cache=True, nogil=True)
-def _double(array):
-    larger = np.empty(2 * len(array), array.dtype)
-    copy_front(larger, array, len(array))
-    return larger
 
 
 @njit(cache=True, nogil=True)
