@@ -21,6 +21,7 @@ from rmls.core.disk.ahead import read_ahead
 from rmls.core.sparse import is_mapped
 from rmls.kernels.arrays import Pairs, Problem
 from rmls.kernels.backend import get_backend
+from rmls.kernels.some_labels import Variables
 
 # Several for every worker: a node that comes late or goes does not hold up the others.
 BLOCKS_A_WORKER = 4
@@ -36,24 +37,6 @@ FEATURE_BYTES = 32
 
 Floats = NDArray[np.float32]
 Solved = tuple[NDArray[np.int64], NDArray[Any], Floats, Floats]
-
-
-class Variables(NamedTuple):
-    """Dual variables of some pairs: those that are not 0, which are few, and where they stand."""
-
-    places: NDArray[np.int32]
-    values: Floats
-
-    @classmethod
-    def of(cls, duals: Floats) -> Variables:
-        """Return what there is to send of variables."""
-        places = np.flatnonzero(duals)
-        return cls(places.astype(np.int32), duals[places])
-
-    def put(self, duals: Floats) -> None:
-        """Set variables to these, and all others to 0."""
-        duals[:] = 0
-        duals[self.places] = self.values
 
 
 class Block(NamedTuple):
@@ -146,8 +129,8 @@ class LabelBlocks:
 
         def take(number: int, result: list[Any]) -> None:
             first, last = bounds[number]
-            *solved[number], places, values = result
-            Variables(places, values).put(duals[pairs.indptr[first] : pairs.indptr[last]])
+            *solved[number], marks, values = result
+            Variables(marks, values).put(duals[pairs.indptr[first] : pairs.indptr[last]])
             if tick is not None:
                 tick(len(solved) / len(bounds))
 

@@ -1,9 +1,9 @@
-"""Pairs of some labels, for who cannot look at them where they are."""
+"""Pairs of some labels, and their dual variables, for who cannot look at them where they are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,32 @@ from numpy.typing import NDArray
 from rmls.kernels.arrays import Pairs, Problem
 
 Floats = NDArray[np.float32]
+
+
+class Variables(NamedTuple):
+    """Dual variables of some pairs: a bit for each, and those that are not 0, which are few."""
+
+    marks: NDArray[np.uint8]
+    values: Floats
+
+    @classmethod
+    def of(cls, duals: Floats) -> Variables:
+        """Return what there is to keep, or to send, of variables.
+
+        Examples
+        --------
+        >>> kept, duals = Variables.of(np.float32([0, 2, 0, 3])), np.ones(4, np.float32)
+        >>> kept.put(duals)
+        >>> kept.marks.nbytes, kept.values.tolist(), duals.tolist()
+        (1, [2.0, 3.0], [0.0, 2.0, 0.0, 3.0])
+        """
+        marks = duals != 0
+        return cls(np.packbits(marks), duals[marks])
+
+    def put(self, duals: Floats) -> None:
+        """Set variables to these, and all others to 0."""
+        duals[:] = 0
+        duals[np.unpackbits(self.marks, count=len(duals)).astype(bool)] = self.values
 
 
 def take_pairs(pairs: Pairs, labels: NDArray[np.int64]) -> tuple[Pairs, NDArray[np.bool_]]:

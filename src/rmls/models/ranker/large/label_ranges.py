@@ -8,7 +8,7 @@ the variables are those that are not 0. Solutions are those of all pairs at once
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rmls.core.sparse import label_counts
 from rmls.kernels.arrays import Pairs, Problem
 from rmls.kernels.backend import Vectors, csr_arrays, get_backend
+from rmls.kernels.some_labels import Variables
 from rmls.models.ranker.sources import sum_curvatures
 from rmls.models.ranker.trainer import ClassifierOptions, ClassifierTrainer, Tick
 
@@ -24,33 +25,6 @@ PAIRS_AT_ONCE = 1 << 23
 ROWS_AT_ONCE = 1 << 12
 
 Floats = NDArray[np.float32]
-
-
-class Variables(NamedTuple):
-    """Dual variables of some pairs: a bit for each, and those that are not 0."""
-
-    size: int
-    marks: NDArray[np.uint8]
-    values: Floats
-
-    @classmethod
-    def of(cls, duals: Floats) -> Variables:
-        """Return what there is to keep.
-
-        Examples
-        --------
-        >>> kept = Variables.of(np.float32([0, 2, 0, 3]))
-        >>> kept.marks.nbytes, kept.values.tolist(), kept.expand().tolist()
-        (1, [2.0, 3.0], [0.0, 2.0, 0.0, 3.0])
-        """
-        marks = duals != 0
-        return cls(len(duals), np.packbits(marks), duals[marks])
-
-    def expand(self) -> Floats:
-        """Return all variables."""
-        duals = np.zeros(self.size, np.float32)
-        duals[np.unpackbits(self.marks, count=self.size).astype(bool)] = self.values
-        return duals
 
 
 class LabelRanges(ClassifierTrainer):
@@ -127,8 +101,9 @@ class LabelRanges(ClassifierTrainer):
 
         given = (csr_arrays(self.data.Y), self.listed, m)
         pairs = backend.pair_rows(*given, part=self.ranges[number])
-        kept = self.kept.get(number)
-        duals = np.zeros(len(pairs.rows), np.float32) if kept is None else kept.expand()
+        duals = np.zeros(len(pairs.rows), np.float32)
+        if number in self.kept:
+            self.kept[number].put(duals)
         solved = backend.solve_classifiers(problem, pairs, duals, d, self.n_threads, tell, labels)
         self.kept[number] = Variables.of(duals)
         costs = (self.row_costs, self.label_costs)
