@@ -20,7 +20,7 @@ from rmls.kernels.some_labels import Variables
 from rmls.models.ranker.sources import sum_curvatures
 from rmls.models.ranker.trainer import ClassifierOptions, ClassifierTrainer, Tick
 
-# Laying out takes a look at all lists for every range: a sixtieth of the training at 250,000 rows.
+# Laying out takes a look at all lists for every range: a thirtieth of the training at 250,000 rows.
 PAIRS_AT_ONCE = 1 << 23
 ROWS_AT_ONCE = 1 << 12
 
